@@ -1,0 +1,1 @@
+//! Pintle on a hand-rolled epoll loop (mio): no async anywhere.

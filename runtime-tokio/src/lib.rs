@@ -1,0 +1,1 @@
+//! Pintle on tokio.

@@ -1,92 +1,400 @@
-//! The connection.
-use crate::*;
+//! The connection: its state, and one-line delegations to the files that hold its parts.
+//!
+//! Input flows `recv` → `headers` | `data` | `control` → slots and events. Output flows from calls to `send`,
+//! which frames it at the last moment into the outbox. `life` opens, ends and drains.
+
+mod control;
+mod data;
+mod guard;
+mod headers;
+mod life;
+mod lists;
+#[cfg(any(test, feature = "testing"))]
+mod probe;
+mod recv;
+mod send;
+mod settings;
+mod stage_head;
+mod stats;
+mod target;
+mod timer;
+mod timeout;
+
+pub use life::Accepted;
+pub use stats::Stats;
+
+pub(crate) use guard::Fatal;
+pub(crate) use send::prefix;
+use guard::Guard;
+use headers::{Block, RequestMemo};
+use send::Segment;
+use settings::{Local, Peer};
+use stage_head::HeadMemos;
+use timer::{Timer, Timers};
+
+use crate::{
+    CallId, CallOptions, CloseReason, Config, Endpoint, Event, RequestHead, Routes, StartError, StreamId, Timestamp, Token, UnknownCall, Wants,
+    call::Call,
+    flow::{RecvBudget, Window},
+    hpack,
+    store::{List, NIL, Slab, StreamMap, Which},
+    stream::Stream,
+    tx::{Outbox, Transmit},
+};
+use alloc::{boxed::Box, collections::VecDeque, vec::Vec};
+use control::Control;
 use core::time::Duration;
+use h2_frame::{Head, Scanner};
 
-/// One HTTP/2 connection, client or server.
-#[derive(Debug)]
-pub struct Connection {}
-
-/// What `accept` tells about a request.
-#[derive(Debug, Clone, Copy)]
-pub struct Accepted {
-    /// Which of the server's routes; `None` only with `Config::accept_unknown_methods`.
-    pub route: Option<RouteId>,
-    /// The method's shape (bidirectional where the route is unknown).
-    pub shape: Shape,
-    /// From `grpc-timeout`.
-    pub deadline: Option<Timestamp>,
+/// Which end of the connection we are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    Client,
+    Server,
 }
 
-/// Counters since the connection began.
-#[derive(Debug, Clone, Copy, Default)]
-#[non_exhaustive]
-pub struct Stats {
-    /// Calls started (client) or received (server).
-    pub calls: u64,
-    /// Octets received from the transport.
-    pub octets_received: u64,
-    /// Octets handed to the transport.
-    pub octets_sent: u64,
+/// How far the connection is in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Phase {
+    /// Server: octets of the client's preface are awaited.
+    Preface,
+    /// The peer's first SETTINGS are awaited.
+    Handshake,
+    Open,
+    /// Nothing more is read; what is staged may still go out.
+    Closed,
+}
+
+/// GOAWAYs, ours and the peer's.
+#[derive(Debug, Default)]
+pub(crate) struct Drain {
+    /// We began to drain.
+    ours: bool,
+    /// The highest peer stream that we will process, once the final GOAWAY was queued.
+    last_accepted: Option<u32>,
+    /// Last-Stream-ID of the peer's GOAWAY.
+    peer_last: Option<u32>,
+    peer_code: Option<h2_frame::ErrorCode>,
+}
+
+/// One HTTP/2 connection, client or server, that carries gRPC calls: bytes and time in, bytes and events out.
+///
+/// It does nothing by itself. A driver reads and writes octets through [`Endpoint`], drains
+/// [`poll_event`](Self::poll_event) and works on calls; in any order, as often as it likes.
+///
+/// ```
+/// use pintle_core::{Config, Connection, Endpoint, RequestHead, CallOptions, Routes, Shape, Timestamp};
+/// let now = Timestamp::from_micros(0);
+/// let mut client = Connection::client(&Config::default(), now);
+/// let mut server = Connection::server(&Config::default(), Routes::new([("/echo.Echo/Unary", Shape::Unary)]).unwrap(), now);
+/// let call = client.start(now, RequestHead::new("/echo.Echo/Unary", Shape::Unary), CallOptions::default()).unwrap();
+/// client.call(call).unwrap().send(bytes::Bytes::from_static(b"hi").into()).unwrap();
+/// // Octets go across: by a socket, a UART, or here by hand.
+/// let mut wire = [0; 1024];
+/// let n = client.transmit(now, 1024).copy_to(&mut wire);
+/// server.recv_slice(now, &wire[..n]);
+/// assert!(server.wants().event);
+/// ```
+#[derive(Debug)]
+pub struct Connection {
+    role: Role,
+    pub(crate) cfg: Box<Config>,
+    pub(crate) phase: Phase,
+    /// The latest time that the driver told.
+    pub(crate) now: Timestamp,
+    close_reason: Option<CloseReason>,
+
+    // Input.
+    scanner: Scanner,
+    /// Frame whose payload is coming.
+    rx_head: Head,
+    /// Slot that takes the DATA that is coming, or `NIL`: dropped.
+    rx_slot: u32,
+    /// Octets of the DATA frame that is coming that went to the slot; the rest is padding.
+    rx_data: u32,
+    /// Octets lent by `read_target` and not reported yet.
+    target: u32,
+    /// Payload of a frame that is not DATA and comes in pieces; the preface.
+    rx_partial: Vec<u8>,
+    /// The connection's first octets, to tell what a peer speaks that does not speak HTTP/2.
+    first: [u8; 24],
+    first_len: u8,
+    block: Block,
+    decoder: hpack::Decoder,
+    memo: RequestMemo,
+    routes: Routes,
+
+    // Streams.
+    pub(crate) slots: Slab,
+    map: StreamMap,
+    /// Streams open on the wire.
+    open: u32,
+    /// Highest stream of the peer seen.
+    last_peer_id: u32,
+    /// Client: id of the next stream.
+    next_id: u32,
+    events: VecDeque<Event>,
+    pub(crate) ready: List,
+    opening: List,
+    blocked: List,
+    opening_len: u32,
+    at_capacity: bool,
+
+    // Flow.
+    recv_window: Window,
+    /// Connection credit not yet announced.
+    recv_credit: u32,
+    send_window: Window,
+    pub(crate) budget: RecvBudget,
+    /// Calls whose stream credit is due. Entries may be stale; the slot's flag decides.
+    credits: Vec<u32>,
+    /// Calls that wait for receive budget, first come first served. Entries may be stale.
+    starved: VecDeque<CallId>,
+    /// Octets set aside for messages announced and not received yet.
+    ahead: u32,
+
+    // Output.
+    control: Control,
+    encoder: hpack::Encoder,
+    heads: HeadMemos,
+    block_out: Vec<u8>,
+    pub(crate) segment: Segment,
+    /// Octets of messages that wait to be framed.
+    pub(crate) queued: usize,
+    outbox: Outbox,
+    /// When the staged octets last moved, and how many had been written by then.
+    moved: (Timestamp, u64),
+
+    local: Local,
+    peer: Peer,
+    guard: Guard,
+    timers: Timers,
+    drain: Drain,
+    stats: Stats,
 }
 
 impl Connection {
-    /// The client's end; the preface waits in `transmit`.
+    fn new(role: Role, config: &Config, routes: Routes, now: Timestamp) -> Self {
+        let server = role == Role::Server;
+        let spare = config.recv_budget.saturating_sub(u64::from(config.max_concurrent_streams) * u64::from(config.initial_window));
+        let mut timers = Timers::default();
+        timers.set(Timer::Handshake, now.saturating_add(config.handshake_timeout));
+        Self {
+            role,
+            phase: if server { Phase::Preface } else { Phase::Handshake },
+            now,
+            close_reason: None,
+            scanner: Scanner::new(),
+            rx_head: Head { len: 0, kind: 0, flags: 0, stream: 0 },
+            rx_slot: NIL,
+            rx_data: 0,
+            target: 0,
+            rx_partial: Vec::new(),
+            first: [0; 24],
+            first_len: 0,
+            block: Block::default(),
+            decoder: hpack::Decoder::new(config.header_table as usize),
+            memo: RequestMemo::default(),
+            routes,
+            slots: Slab::default(),
+            map: StreamMap::new(config.max_concurrent_streams as usize),
+            open: 0,
+            last_peer_id: 0,
+            next_id: 1,
+            events: VecDeque::new(),
+            ready: List::new(Which::Ready),
+            opening: List::new(Which::Opening),
+            blocked: List::new(Which::Blocked),
+            opening_len: 0,
+            at_capacity: false,
+            recv_window: Window::new(config.connection_window),
+            recv_credit: 0,
+            send_window: Window::new(settings::DEFAULT_WINDOW),
+            budget: RecvBudget::new(spare),
+            credits: Vec::new(),
+            starved: VecDeque::new(),
+            ahead: 0,
+            control: Control::default(),
+            encoder: hpack::Encoder::new(config.encoder_table as usize),
+            heads: HeadMemos::default(),
+            block_out: Vec::new(),
+            segment: Segment::default(),
+            queued: 0,
+            outbox: Outbox::default(),
+            moved: (now, 0),
+            local: Local::default(),
+            peer: Peer::default(),
+            guard: Guard::new(server, config.permit_keepalive_time.as_micros() as u64, config.max_ping_strikes),
+            timers,
+            drain: Drain::default(),
+            stats: Stats::default(),
+            cfg: Box::new(config.clone()),
+        }
+    }
+
+    /// The client's end. Its preface and SETTINGS wait in `transmit`; calls may start at once.
     #[must_use]
-    pub fn client(config: &Config, now: Timestamp) -> Self { let _ = (config, now); todo!() }
-    /// The server's end.
+    pub fn client(config: &Config, now: Timestamp) -> Self {
+        let mut conn = Self::new(Role::Client, config, Routes::none(), now);
+        conn.owe_preface();
+        conn
+    }
+
+    /// The server's end, for the methods in `routes`. It answers once the client's preface is in.
     #[must_use]
-    pub fn server(config: &Config, routes: Routes, now: Timestamp) -> Self { let _ = (config, routes, now); todo!() }
-    /// The next event.
-    pub fn poll_event(&mut self) -> Option<Event> { todo!() }
-    /// Server: takes the request over. `None`: it is gone again.
-    pub fn accept(&mut self, call: CallId, token: Token) -> Option<Accepted> { let _ = (call, token); todo!() }
-    /// Client: starts a call, or queues it while the peer's stream limit is reached.
+    pub fn server(config: &Config, routes: Routes, now: Timestamp) -> Self {
+        Self::new(Role::Server, config, routes, now)
+    }
+
+    /// The next event, oldest first. Events of calls that are gone are dropped on the way.
+    #[inline]
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.next_event()
+    }
+
+    /// Server: the application takes the request over and owes it `finish` or `cancel`. `None`: the peer took it back.
+    pub fn accept(&mut self, call: CallId, token: Token) -> Option<Accepted> {
+        self.accept_call(call, token)
+    }
+
+    /// Client: starts a call. Above the peer's stream limit it is queued, its deadline running.
     ///
     /// # Errors
     /// See [`StartError`]; nothing was sent.
-    pub fn start(&mut self, now: Timestamp, head: RequestHead<'_>, options: CallOptions) -> Result<CallId, StartError> { let _ = (now, head, options); todo!() }
-    /// A view of a call.
+    pub fn start(&mut self, now: Timestamp, head: RequestHead<'_>, options: CallOptions) -> Result<CallId, StartError> {
+        self.start_call(now, head, options)
+    }
+
+    /// A view of a call, to work on it.
+    ///
+    /// # Errors
+    /// The id is stale: the call was finished, cancelled or taken back before it was accepted.
+    #[inline]
+    pub fn call(&mut self, id: CallId) -> Result<Call<'_>, UnknownCall> {
+        match self.slots.find(id.slot, id.generation) {
+            NIL => Err(UnknownCall),
+            s => Ok(Call::new(self, s)),
+        }
+    }
+
+    /// A view of a raw stream, to work on it.
     ///
     /// # Errors
     /// The id is stale.
-    pub fn call(&mut self, id: CallId) -> Result<Call<'_>, UnknownCall> { let _ = id; todo!() }
-    /// A view of a raw stream.
-    ///
-    /// # Errors
-    /// The id is stale.
-    pub fn stream(&mut self, id: StreamId) -> Result<Stream<'_>, UnknownCall> { let _ = id; todo!() }
-    /// Begins a graceful end: no new calls, running ones may finish until `deadline` (default: no end), then GOAWAY and close.
-    pub fn drain(&mut self, now: Timestamp, deadline: Option<Duration>) { let _ = (now, deadline); todo!() }
-    /// Closes at once: GOAWAY(NO_ERROR) waits in `transmit`, calls end with UNAVAILABLE (client) or CANCELLED (server).
-    pub fn close(&mut self, now: Timestamp) { let _ = now; todo!() }
-    /// Why it ended, once it has.
+    pub fn stream(&mut self, id: StreamId) -> Result<Stream<'_>, UnknownCall> {
+        match self.slots.find(id.slot, id.generation) {
+            NIL => Err(UnknownCall),
+            s => Ok(Stream::new(self, s)),
+        }
+    }
+
+    /// Begins a graceful end. A server sends GOAWAY, waits one round trip for calls on their way, sends the final
+    /// GOAWAY (RFC 9113 §6.8) and closes when the running calls have ended; a client takes no new calls and closes
+    /// when it is idle. `within`: when to end at the latest, calls or not; `None` leaves that to the calls.
+    pub fn drain(&mut self, now: Timestamp, within: Option<Duration>) {
+        self.begin_drain(now, within);
+    }
+
+    /// Closes at once: GOAWAY(NO_ERROR) waits in `transmit`; calls end with UNAVAILABLE (client) or CANCELLED (server).
+    pub fn close(&mut self, now: Timestamp) {
+        self.tick(now);
+        self.close_local();
+    }
+
+    /// Why the connection ended, once it has.
     #[must_use]
-    pub fn close_reason(&self) -> Option<&CloseReason> { todo!() }
-    /// Nothing more comes in and nothing waits to go out: drop the transport.
+    pub fn close_reason(&self) -> Option<&CloseReason> {
+        self.close_reason.as_ref()
+    }
+
+    /// Nothing more will come in and nothing waits to go out: drop the transport.
     #[must_use]
-    pub fn is_finished(&self) -> bool { todo!() }
-    /// No stream is open and no call is queued.
+    pub fn is_finished(&self) -> bool {
+        self.phase == Phase::Closed && self.outbox.is_empty() && !self.control.is_due()
+    }
+
+    /// No stream is open, no call is queued, and the application holds none.
     #[must_use]
-    pub fn is_idle(&self) -> bool { todo!() }
-    /// The first octets of a peer that does not speak HTTP/2 (at most 24).
+    pub fn is_idle(&self) -> bool {
+        self.slots.len() == 0
+    }
+
+    /// The first octets (at most 24) of a peer that does not speak HTTP/2.
     #[must_use]
-    pub fn foreign(&self) -> Option<&[u8]> { todo!() }
+    pub fn foreign(&self) -> Option<&[u8]> {
+        match self.close_reason {
+            Some(CloseReason::Foreign { .. }) => Some(&self.first[..self.first_len as usize]),
+            _ => None,
+        }
+    }
+
     /// Counters.
     #[must_use]
-    pub fn stats(&self) -> Stats { todo!() }
+    pub fn stats(&self) -> Stats {
+        Stats { octets_sent: self.outbox.written(), ..self.stats }
+    }
+
     /// The server's routes.
     #[must_use]
-    pub fn routes(&self) -> &Routes { todo!() }
+    pub fn routes(&self) -> &Routes {
+        &self.routes
+    }
+
+    #[inline]
+    pub(crate) fn is_client(&self) -> bool {
+        self.role == Role::Client
+    }
+
+    /// The clock only goes forward, whatever the driver says.
+    #[inline]
+    fn tick(&mut self, now: Timestamp) {
+        self.now = self.now.max(now);
+    }
 }
 
 impl Endpoint for Connection {
-    fn recv_slice(&mut self, now: Timestamp, octets: &[u8]) { let _ = (now, octets); todo!() }
-    fn recv_eof(&mut self, now: Timestamp) { let _ = now; todo!() }
-    fn read_target(&mut self) -> Option<&mut [u8]> { todo!() }
-    fn filled(&mut self, now: Timestamp, n: usize) { let _ = (now, n); todo!() }
-    fn transmit(&mut self, now: Timestamp, budget: usize) -> Transmit<'_> { let _ = (now, budget); todo!() }
-    fn handle_timeout(&mut self, now: Timestamp) { let _ = now; todo!() }
-    fn wants(&self) -> Wants { todo!() }
-    fn conn(&self) -> &Connection { self }
-    fn conn_mut(&mut self) -> &mut Connection { self }
+    #[inline]
+    fn recv_slice(&mut self, now: Timestamp, octets: &[u8]) {
+        self.tick(now);
+        self.receive(octets);
+    }
+
+    fn recv_eof(&mut self, now: Timestamp) {
+        self.tick(now);
+        self.receive_eof();
+    }
+
+    fn read_target(&mut self) -> Option<&mut [u8]> {
+        self.message_target()
+    }
+
+    fn filled(&mut self, now: Timestamp, n: usize) {
+        self.tick(now);
+        self.message_filled(n);
+    }
+
+    #[inline]
+    fn transmit(&mut self, now: Timestamp, budget: usize) -> Transmit<'_> {
+        self.tick(now);
+        self.stage(budget);
+        self.outbox.lend()
+    }
+
+    fn handle_timeout(&mut self, now: Timestamp) {
+        self.tick(now);
+        self.time_out();
+    }
+
+    #[inline]
+    fn wants(&self) -> Wants {
+        Wants { read: self.wants_read(), write: self.wants_write(), event: !self.events.is_empty(), deadline: self.next_deadline() }
+    }
+
+    fn conn(&self) -> &Connection {
+        self
+    }
+
+    fn conn_mut(&mut self) -> &mut Connection {
+        self
+    }
 }

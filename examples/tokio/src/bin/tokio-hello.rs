@@ -1,0 +1,35 @@
+//! The example in README.md: a server and a client in one program. `cargo run --bin tokio-hello`
+
+use pintle_tokio::{Context, Sender, Server, Status};
+
+include!(concat!(env!("OUT_DIR"), "/pintle.rs"));
+use hello::{Greeter, GreeterClient, GreeterServer, HelloReply, HelloRequest};
+
+struct Polite;
+
+impl Greeter for Polite {
+    async fn say_hello(&self, _: &Context, request: HelloRequest) -> Result<HelloReply, Status> {
+        Ok(HelloReply { text: format!("Hello, {}!", request.name) })
+    }
+
+    async fn lots_of_replies(&self, _: &Context, request: HelloRequest, out: &mut Sender<HelloReply>) -> Result<(), Status> {
+        for nth in 1..=3 {
+            out.send(HelloReply { text: format!("{nth}: hello, {}!", request.name) }).await?; // waits while the peer is slow
+        }
+        Ok(())
+    }
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    tokio::spawn(Server::new().add(GreeterServer::new(Polite)).listen("127.0.0.1:50051")?.serve());
+
+    let client = GreeterClient::connect("127.0.0.1:50051").await?;
+    let reply = client.say_hello(HelloRequest { name: "Ada".into() }).deadline(std::time::Duration::from_secs(1)).await?;
+    println!("{}", reply.text);
+    let mut replies = client.lots_of_replies(HelloRequest { name: "Ada".into() }).await?;
+    while let Some(reply) = replies.next().await? {
+        println!("{}", reply.text);
+    }
+    Ok(())
+}

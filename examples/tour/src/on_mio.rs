@@ -1,0 +1,142 @@
+//! The tour's service and client on the mio loop: callbacks and blocking calls, no async.
+
+use crate::{
+    PATIENCE, Wrong,
+    tour::{
+        Letter, Receipt, Subscription,
+        on_mio::{TourClient, TourServer, TourService},
+    },
+};
+use bytes::Bytes;
+use pintle_mio::{LocalClient, Receiver, Replies, SendError, Server, Status, Unary};
+
+pub(crate) fn serve(addresses: &[String]) -> Result<Vec<String>, Wrong> {
+    let mut server = Server::new().add(|| TourServer::new(PostOffice));
+    for address in addresses {
+        server = server.listen(address)?;
+    }
+    let bound = server.local_addresses().iter().map(ToString::to_string).collect();
+    std::thread::spawn(move || server.run().expect("the tour never stops a server"));
+    Ok(bound)
+}
+
+pub(crate) fn connect(address: &str) -> Result<Box<dyn crate::Client>, Wrong> {
+    Ok(Box::new(Client(TourClient::new(pintle_mio::connect_local(address)?))))
+}
+
+struct PostOffice;
+
+impl TourService for PostOffice {
+    fn post(&mut self, letter: Letter, call: Unary<Receipt>) {
+        call.reply(Receipt { letters: 1, octets: letter.content.len() as u64, last_to: letter.to });
+    }
+
+    fn post_all(&mut self, call: Unary<Receipt>) -> Box<dyn Receiver<Letter>> {
+        Box::new(Counter { receipt: Receipt::default(), call: Some(call) })
+    }
+
+    fn subscribe(&mut self, wish: Subscription, out: Replies<Letter>) {
+        let content = Bytes::from(vec![b'.'; wish.octets as usize]);
+        let mut number = 0;
+        out.produce(move |out| {
+            while number < wish.letters {
+                if out.send(Letter { to: wish.to.clone(), content: content.clone(), number }).is_err() {
+                    return;
+                }
+                number += 1;
+            }
+            out.finish(Status::ok());
+        });
+    }
+
+    fn correspond(&mut self, out: Replies<Letter>) -> Box<dyn Receiver<Letter>> {
+        Box::new(Answering { out, waiting: None })
+    }
+}
+
+struct Counter {
+    receipt: Receipt,
+    call: Option<Unary<Receipt>>,
+}
+
+impl Receiver<Letter> for Counter {
+    fn on_message(&mut self, letter: Letter) {
+        self.receipt.letters += 1;
+        self.receipt.octets += letter.content.len() as u64;
+        self.receipt.last_to = letter.to;
+    }
+
+    fn on_end(&mut self) {
+        if let Some(call) = self.call.take() {
+            call.reply(std::mem::take(&mut self.receipt));
+        }
+    }
+}
+
+struct Answering {
+    out: Replies<Letter>,
+    waiting: Option<Letter>,
+}
+
+impl Answering {
+    fn answer(&mut self, letter: Letter) {
+        if let Err(SendError::Blocked(letter)) = self.out.send(letter) {
+            self.waiting = Some(letter);
+            self.out.pause();
+        }
+    }
+}
+
+impl Receiver<Letter> for Answering {
+    fn on_message(&mut self, letter: Letter) {
+        self.answer(Letter { to: format!("re: {}", letter.to), ..letter });
+    }
+
+    fn on_ready(&mut self) {
+        if let Some(letter) = self.waiting.take() {
+            self.out.resume();
+            self.answer(letter);
+        }
+    }
+
+    fn on_end(&mut self) {
+        self.out.finish(Status::ok());
+    }
+}
+
+struct Client(TourClient<LocalClient>);
+
+impl crate::Client for Client {
+    fn post(&mut self, letter: Letter) -> Result<Receipt, Wrong> {
+        Ok(self.0.post(letter).deadline(PATIENCE).wait()?)
+    }
+
+    fn post_all(&mut self, letters: Vec<Letter>) -> Result<Receipt, Wrong> {
+        let mut out = self.0.post_all().deadline(PATIENCE).open()?;
+        for letter in letters {
+            out.send(letter)?;
+        }
+        Ok(out.finish()?)
+    }
+
+    fn subscribe(&mut self, wish: Subscription) -> Result<Vec<Letter>, Wrong> {
+        let mut letters = Vec::new();
+        let mut input = self.0.subscribe(wish).deadline(PATIENCE).open()?;
+        while let Some(letter) = input.next()? {
+            letters.push(letter);
+        }
+        Ok(letters)
+    }
+
+    fn correspond(&mut self, letters: Vec<Letter>) -> Result<Vec<Letter>, Wrong> {
+        let mut answers = Vec::new();
+        let (mut out, mut input) = self.0.correspond().deadline(PATIENCE).open()?;
+        for letter in letters {
+            out.send(letter)?;
+            answers.extend(input.next()?);
+        }
+        out.close();
+        answers.extend(input.next()?); // the end: a further answer would be one too many
+        Ok(answers)
+    }
+}

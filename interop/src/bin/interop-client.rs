@@ -1,0 +1,46 @@
+//! `interop-client --runtime tokio|mio --target ADDRESS --case NAME`: runs a case (or `all`) of `pintle.interop.Interop` against any server.
+//! Exit status 0: the answers were right. `--list` prints the names of all cases.
+
+use pintle_interop::{CASES, Wrong, mio_client, tokio_client};
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: interop-client --runtime tokio|mio --target ADDRESS --case NAME|all\n       interop-client --list";
+
+fn main() -> Result<ExitCode, Wrong> {
+    let (mut runtime, mut target, mut case) = (String::new(), String::new(), String::new());
+    let mut args = std::env::args().skip(1);
+    while let Some(arg) = args.next() {
+        if arg == "--list" {
+            println!("{}", CASES.join("\n"));
+            return Ok(ExitCode::SUCCESS);
+        }
+        let value = args.next().ok_or(USAGE)?;
+        match arg.as_str() {
+            "--runtime" => runtime = value,
+            "--target" => target = value,
+            "--case" => case = value,
+            _ => return Err(USAGE.into()),
+        }
+    }
+    let run: fn(&str, &str) -> Result<(), Wrong> = match runtime.as_str() {
+        "tokio" => on_tokio,
+        "mio" => mio_client::run,
+        _ => return Err(USAGE.into()),
+    };
+    let cases = if case == "all" { CASES.to_vec() } else { vec![case.as_str()] };
+    let mut exit = ExitCode::SUCCESS;
+    for case in cases {
+        match run(&target, case) {
+            Ok(()) => println!("ok      {case}"),
+            Err(wrong) => {
+                println!("FAILED  {case}: {wrong}");
+                exit = ExitCode::FAILURE;
+            }
+        }
+    }
+    Ok(exit)
+}
+
+fn on_tokio(target: &str, case: &str) -> Result<(), Wrong> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(tokio_client::run(target, case))
+}

@@ -1,0 +1,467 @@
+//! DATA in: both windows, and octets to messages.
+
+use super::{Connection, Fatal, Role};
+use crate::{
+    Code, Event, Message, Payload, StreamId,
+    error::ErrorCode,
+    flow::Credit,
+    shape::recv::{self as shape, ClientInput, ServerInput, Verdict, Violation},
+    store::NIL,
+    stream::{Inbound, flag},
+};
+use alloc::vec::Vec;
+use bytes::Bytes;
+use h2_frame::Head;
+
+/// Whole messages that a call holds as messages; what comes behind them stays octets, since a
+/// message in memory costs more than the five octets that it may have on the wire.
+const INBOX: usize = 64;
+/// Set aside for a message on the strength of its prefix alone, while `AHEAD` allows.
+const TRUST: u32 = 64 << 10;
+/// Most octets of a connection set aside for messages that were announced and not received.
+const AHEAD: u32 = 4 << 20;
+
+impl Connection {
+    /// A DATA frame begins: its whole length, padding included, counts against both windows (RFC 9113 §6.9.1).
+    #[inline]
+    pub(super) fn data_begins(&mut self, head: Head) -> Result<(), Fatal> {
+        self.recv_window.consume(head.len);
+        if self.recv_window.get() < 0 {
+            return Err(Fatal::new(ErrorCode::FLOW_CONTROL_ERROR, "more DATA than the connection's window"));
+        }
+        // Connection credit goes back on receipt: the stream windows and the budget bound what is held,
+        // and a call that nobody reads must not stall the others.
+        self.return_connection_credit(head.len);
+        if !head.has(h2_frame::flag::END_STREAM) {
+            self.guard.data(head.len)?;
+        }
+        self.rx_data = 0;
+        self.rx_slot = match self.map.get(head.stream) {
+            Some(s) => self.data_for(s, head)?,
+            None => self.data_for_nobody(head)?,
+        };
+        Ok(())
+    }
+
+    #[inline]
+    fn return_connection_credit(&mut self, octets: u32) {
+        self.recv_credit += octets;
+        if self.recv_credit > self.cfg.connection_window / 2 {
+            self.control.connection_credit = true;
+        }
+    }
+
+    #[inline]
+    fn data_for(&mut self, s: u32, head: Head) -> Result<u32, Fatal> {
+        let slot = &mut self.slots[s];
+        slot.recv_window.consume(head.len);
+        let fault = if slot.has(flag::REMOTE_END) {
+            (ErrorCode::STREAM_CLOSED, "DATA after END_STREAM")
+        } else if slot.recv_window.get() < 0 {
+            (ErrorCode::FLOW_CONTROL_ERROR, "more DATA than the stream's window")
+        } else if self.role == Role::Client && !slot.has(flag::HEAD_RECEIVED) {
+            (ErrorCode::PROTOCOL_ERROR, "DATA before the response's head")
+        } else {
+            return Ok(s);
+        };
+        self.stream_error(head.stream, fault.0, fault.1)?;
+        Ok(NIL)
+    }
+
+    /// DATA for a stream that is gone: credited already, dropped. On its way when we reset the stream: nobody's fault.
+    #[cold]
+    fn data_for_nobody(&mut self, head: Head) -> Result<u32, Fatal> {
+        if self.is_idle_id(head.stream) {
+            return Err(Fatal::new(ErrorCode::PROTOCOL_ERROR, "DATA on an idle stream"));
+        }
+        if !self.control.was_cut_off(head.stream) && !self.after_goaway(head.stream) {
+            self.stream_error(head.stream, ErrorCode::STREAM_CLOSED, "DATA on a closed stream")?;
+        }
+        Ok(NIL)
+    }
+
+    #[inline]
+    pub(super) fn data_goes_on(&mut self, octets: &[u8], last: bool) -> Result<(), Fatal> {
+        let s = self.rx_slot;
+        if s == NIL {
+            return Ok(());
+        }
+        self.rx_data += octets.len() as u32;
+        if !octets.is_empty() {
+            self.take_in(s, octets);
+        }
+        if last {
+            self.frame_ends(s);
+        }
+        Ok(())
+    }
+
+    /// The last octet of a DATA frame was handled; the stream may have ended by it.
+    #[inline]
+    pub(super) fn frame_ends(&mut self, s: u32) {
+        if self.rx_slot != s {
+            return;
+        }
+        self.rx_slot = NIL;
+        let padding = self.rx_head.len - self.rx_data;
+        if padding > 0 {
+            self.return_stream_credit(s, padding);
+        }
+        if self.rx_head.has(h2_frame::flag::END_STREAM) {
+            self.remote_ends(s);
+        }
+    }
+
+    /// Octets of a body, for a slot that is open.
+    fn take_in(&mut self, s: u32, octets: &[u8]) {
+        if self.slots[s].has(flag::DISCARD) {
+            return;
+        }
+        if self.slots[s].content_length.is_some() && !self.content_length_holds(s, octets.len() as u64) {
+            return;
+        }
+        let credit = self.budget.charge(octets.len() as u32);
+        if self.slots[s].has(flag::HTTP) {
+            let slot = &mut self.slots[s];
+            slot.backlog.extend_from_slice(octets);
+            slot.backlog_credit.join(credit);
+            self.push_stream_readable(s);
+            return;
+        }
+        self.messages(s, octets, credit);
+    }
+
+    /// RFC 9113 §8.1.1: `content-length` must equal the octets of DATA.
+    #[cold]
+    fn content_length_holds(&mut self, s: u32, octets: u64) -> bool {
+        let slot = &mut self.slots[s];
+        match slot.content_length.and_then(|left| left.checked_sub(octets)) {
+            Some(left) => {
+                slot.content_length = Some(left);
+                true
+            }
+            None => {
+                self.break_stream(s, ErrorCode::PROTOCOL_ERROR, "more DATA than content-length says");
+                false
+            }
+        }
+    }
+
+    /// Octets of length-prefixed messages. `credit` is for all of them.
+    #[inline]
+    fn messages(&mut self, s: u32, octets: &[u8], credit: Credit) {
+        let slot = &mut self.slots[s];
+        if slot.inbox.len() >= INBOX || !slot.backlog.is_empty() {
+            self.put_off(s, octets, credit);
+            return;
+        }
+        // One whole message, the ordinary case.
+        if slot.assembly.is_empty() && octets.len() >= 5 {
+            let len = u32::from_be_bytes([octets[1], octets[2], octets[3], octets[4]]);
+            if octets.len() == len as usize + 5 && octets[0] == 0 && len <= self.cfg.max_recv_message {
+                let payload = if len == 0 { Payload::new() } else { Bytes::copy_from_slice(&octets[5..]).into() };
+                self.deliver(s, Inbound { payload, credit, extra: 0 });
+                return;
+            }
+        }
+        self.messages_in_pieces(s, octets, credit);
+    }
+
+    fn messages_in_pieces(&mut self, s: u32, mut rest: &[u8], mut credit: Credit) {
+        while !rest.is_empty() {
+            let before = rest.len();
+            let assembled = self.assemble(s, &mut rest);
+            let (part, left) = credit.split((before - rest.len()) as u32);
+            credit = left;
+            self.slots[s].assembly.credit.join(part);
+            let alive = match assembled {
+                Ok(false) => true,
+                Ok(true) => self.complete(s),
+                Err((code, what)) => {
+                    self.refuse_message(s, code, what);
+                    false
+                }
+            };
+            if !alive {
+                break;
+            }
+            if self.slots[s].inbox.len() >= INBOX && !rest.is_empty() {
+                self.put_off(s, rest, credit);
+                return;
+            }
+        }
+        let _ = self.budget.settle(credit);
+    }
+
+    /// The inbox is full: the octets stay octets.
+    #[cold]
+    fn put_off(&mut self, s: u32, octets: &[u8], credit: Credit) {
+        let slot = &mut self.slots[s];
+        slot.backlog.extend_from_slice(octets);
+        slot.backlog_credit.join(credit);
+    }
+
+    /// Moves octets into the message being received; true: it is whole.
+    fn assemble(&mut self, s: u32, rest: &mut &[u8]) -> Result<bool, (Code, &'static str)> {
+        let max = self.cfg.max_recv_message;
+        let assembly = &mut self.slots[s].assembly;
+        if assembly.prefix_len < 5 {
+            let at = assembly.prefix_len as usize;
+            let n = rest.len().min(5 - at);
+            assembly.prefix[at..at + n].copy_from_slice(&rest[..n]);
+            assembly.prefix_len += n as u8;
+            *rest = &rest[n..];
+            if assembly.prefix_len < 5 {
+                return Ok(false);
+            }
+            let [compressed, len @ ..] = assembly.prefix;
+            let len = u32::from_be_bytes(len);
+            if compressed > 1 {
+                return Err((Code::Internal, "the reserved bits of a message's compressed flag are set"));
+            }
+            if len > max {
+                return Err((Code::ResourceExhausted, "a message is larger than the receiver's limit"));
+            }
+            assembly.left = len;
+            self.make_room(s);
+        }
+        let assembly = &mut self.slots[s].assembly;
+        let n = rest.len().min(assembly.left as usize);
+        assembly.octets.extend_from_slice(&rest[..n]);
+        assembly.left -= n as u32;
+        *rest = &rest[n..];
+        Ok(assembly.left == 0)
+    }
+
+    /// A prefix came: sets memory aside and lets the rest in, if the application asked for the message.
+    fn make_room(&mut self, s: u32) {
+        let announced = self.slots[s].assembly.left;
+        let trust = if self.ahead.saturating_add(announced) <= AHEAD { announced } else { announced.min(TRUST) };
+        if announced > TRUST && trust == announced {
+            self.ahead += announced;
+            self.slots[s].assembly.reserved = announced;
+        }
+        self.slots[s].assembly.octets.reserve_exact(trust as usize);
+        if i64::from(announced) > self.slots[s].recv_window.get() {
+            self.grant_rest(s);
+        }
+    }
+
+    /// Window for the whole rest of the message being received, where it was asked for and the budget allows.
+    pub(crate) fn grant_rest(&mut self, s: u32) {
+        let slot = &mut self.slots[s];
+        if slot.assembly.prefix_len < 5 || slot.demand == 0 || slot.has(flag::REMOTE_END | flag::CLOSED) || slot.assembly.extra > 0 {
+            return;
+        }
+        // What the peer may send already, with what is due to it anyway.
+        let has = slot.recv_window.get() + i64::from(slot.credit_due);
+        let lacks = i64::from(slot.assembly.left) - has;
+        if lacks <= 0 {
+            if i64::from(slot.assembly.left) > slot.recv_window.get() {
+                self.announce_credit(s);
+            }
+            return;
+        }
+        if self.budget.grant(lacks as u32) {
+            slot.assembly.extra = lacks as u32;
+            slot.credit_due += lacks as u32;
+            slot.unset(flag::STARVED);
+            self.announce_credit(s);
+        } else if !slot.has(flag::STARVED) {
+            slot.set(flag::STARVED);
+            let id = self.call_id(s);
+            self.starved.push_back(id);
+        }
+    }
+
+    /// Budget came free: serves those who wait for it, in order.
+    pub(super) fn feed_starved(&mut self) {
+        while let Some(id) = self.starved.front().copied() {
+            let s = self.slots.find(id.slot, id.generation);
+            if s != NIL && self.slots[s].has(flag::STARVED) {
+                self.grant_rest(s);
+                if self.slots[s].has(flag::STARVED) && self.slots[s].assembly.extra == 0 && self.slots[s].assembly.left > 0 && self.slots[s].demand > 0 {
+                    return;
+                }
+                self.slots[s].unset(flag::STARVED);
+            }
+            self.starved.pop_front();
+        }
+    }
+
+    /// The message being received is whole. False: it ended the call.
+    pub(super) fn complete(&mut self, s: u32) -> bool {
+        let assembly = core::mem::take(&mut self.slots[s].assembly);
+        self.ahead -= assembly.reserved;
+        let payload = if assembly.octets.is_empty() { Payload::new() } else { Bytes::from(assembly.octets).into() };
+        let message = Inbound { payload, credit: assembly.credit, extra: assembly.extra };
+        if assembly.prefix[0] == 1 {
+            self.drop_message(s, message);
+            // No coding but identity is offered, so the flag is a fault of the sender (compression.md, case 6).
+            self.refuse_message(s, Code::Internal, "a message has its compressed flag set, but no grpc-encoding was agreed");
+            return false;
+        }
+        self.deliver(s, message)
+    }
+
+    /// A whole message: what it means is the shape's affair. False: it ended the call.
+    #[inline]
+    fn deliver(&mut self, s: u32, message: Inbound) -> bool {
+        self.stats.messages_received += 1;
+        let slot = &mut self.slots[s];
+        let (state, verdict) = match self.role {
+            Role::Server => shape::server(slot.receive, ServerInput::Message),
+            Role::Client => shape::client(slot.receive, ClientInput::Message),
+        };
+        slot.receive = state;
+        match verdict {
+            Verdict::Deliver => {
+                slot.inbox.push_back(message);
+                self.push_readable(s);
+                true
+            }
+            Verdict::Hold => {
+                slot.inbox.push_back(message);
+                true
+            }
+            Verdict::Violation(violation) => {
+                self.drop_message(s, message);
+                self.refuse_message(s, Violation::CODE, violation.text());
+                false
+            }
+            // The direction ended before its octets did: they came from behind a full inbox.
+            _ => {
+                slot.inbox.push_back(message);
+                true
+            }
+        }
+    }
+
+    fn drop_message(&mut self, s: u32, message: Inbound) {
+        let octets = self.budget.settle(message.credit);
+        self.return_message_credit(s, octets, message.extra);
+    }
+
+    /// The application takes the next message.
+    #[inline]
+    pub(crate) fn take_message(&mut self, s: u32) -> Option<Message> {
+        let slot = &mut self.slots[s];
+        let Inbound { payload, credit, extra } = slot.inbox.pop_front()?;
+        slot.demand = slot.demand.saturating_sub(1);
+        let octets = self.budget.settle(credit);
+        self.guard.message_taken();
+        self.return_message_credit(s, octets, extra);
+        let slot = &self.slots[s];
+        if slot.inbox.is_empty() && !slot.backlog.is_empty() {
+            self.read_backlog(s);
+        }
+        Some(Message { payload, compressed: false })
+    }
+
+    /// Octets of a message are no longer held. What was let in beyond the window goes back to the budget, not to the peer.
+    #[inline]
+    fn return_message_credit(&mut self, s: u32, octets: u32, extra: u32) {
+        self.return_stream_credit(s, octets.saturating_sub(extra));
+        if extra > 0 {
+            self.budget.give_back(extra);
+            self.feed_starved();
+        }
+    }
+
+    /// Octets that waited behind a full inbox become messages.
+    #[cold]
+    fn read_backlog(&mut self, s: u32) {
+        let slot = &mut self.slots[s];
+        let octets: Vec<u8> = core::mem::take(&mut slot.backlog);
+        let credit = core::mem::take(&mut slot.backlog_credit);
+        self.messages_in_pieces(s, &octets, credit);
+        let slot = &self.slots[s];
+        if slot.live && slot.has(flag::REMOTE_END) && slot.backlog.is_empty() && !slot.assembly.is_empty() && !slot.has(flag::CLOSED) {
+            self.refuse_message(s, Code::Internal, TRUNCATED);
+        }
+    }
+
+    /// The peer ended its side on DATA.
+    pub(super) fn remote_ends(&mut self, s: u32) {
+        let slot = &mut self.slots[s];
+        slot.set(flag::REMOTE_END);
+        if slot.content_length.is_some_and(|left| left != 0) {
+            self.break_stream(s, ErrorCode::PROTOCOL_ERROR, "less DATA than content-length says");
+            return;
+        }
+        if slot.has(flag::HTTP) {
+            self.push_stream_readable(s);
+            self.close_if_done(s);
+            return;
+        }
+        match self.role {
+            Role::Client => self.end_client(s, crate::Status::new(Code::Internal, "the server closed the stream without sending trailers"), ErrorCode::CANCEL),
+            Role::Server => self.request_ends(s),
+        }
+    }
+
+    /// Server: END_STREAM of a request.
+    pub(super) fn request_ends(&mut self, s: u32) {
+        let slot = &mut self.slots[s];
+        if slot.has(flag::DISCARD | flag::SEND_ENDED) {
+            self.close_if_done(s);
+            return;
+        }
+        if !slot.assembly.is_empty() && slot.backlog.is_empty() {
+            self.refuse_message(s, Code::Internal, TRUNCATED);
+            return;
+        }
+        let (state, verdict) = shape::server(slot.receive, ServerInput::End);
+        slot.receive = state;
+        match verdict {
+            Verdict::DeliverEnd => self.offer(s),
+            Verdict::End => self.push_readable(s),
+            Verdict::Violation(violation) => self.refuse_message(s, Violation::CODE, violation.text()),
+            _ => {}
+        }
+    }
+
+    /// Raw: takes what came of the body.
+    pub(crate) fn take_body(&mut self, s: u32) -> Bytes {
+        let slot = &mut self.slots[s];
+        let octets = Bytes::from(core::mem::take(&mut slot.backlog));
+        let credit = core::mem::take(&mut slot.backlog_credit);
+        let n = self.budget.settle(credit);
+        self.return_stream_credit(s, n);
+        octets
+    }
+
+    /// Octets of the stream's window are free again; announced once they are worth a frame (RFC 9113 §6.9).
+    #[inline]
+    pub(crate) fn return_stream_credit(&mut self, s: u32, octets: u32) {
+        let slot = &mut self.slots[s];
+        if slot.has(flag::REMOTE_END | flag::CLOSED) {
+            return;
+        }
+        slot.credit_due += octets;
+        if slot.credit_due > self.cfg.initial_window / 2 {
+            self.announce_credit(s);
+        }
+    }
+
+    pub(super) fn announce_credit(&mut self, s: u32) {
+        let slot = &mut self.slots[s];
+        if !slot.has(flag::CREDIT_DUE) && slot.credit_due > 0 {
+            slot.set(flag::CREDIT_DUE);
+            self.credits.push(s);
+            self.control.stream_credit = true;
+        }
+    }
+
+    /// The event for a raw stream.
+    pub(super) fn push_stream_readable(&mut self, s: u32) {
+        let slot = &mut self.slots[s];
+        if slot.has(flag::HELD) && !slot.has(flag::EVENT_READABLE) {
+            slot.set(flag::EVENT_READABLE);
+            let (stream, token) = (StreamId { slot: s, generation: slot.generation }, slot.token);
+            self.push_event(Event::StreamReadable { stream, token });
+        }
+    }
+}
+
+const TRUNCATED: &str = "END_STREAM in the middle of a message";

@@ -1,0 +1,254 @@
+//! The abuse budget: what a peer may cost us before we call it abuse.
+//!
+//! Every kind of frame that makes work without being work has a bucket; useful work refills some of them.
+//! The first answer to output that piles up is to stop reading (`Wants::read`), the second is
+//! GOAWAY(ENHANCE_YOUR_CALM) with a text that names the bucket (RFC 9113 §10.5).
+
+use crate::Timestamp;
+use h2_frame::ErrorCode;
+
+/// A peer that costs too much. Ends the connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Fatal {
+    pub(crate) code: ErrorCode,
+    pub(crate) what: &'static str,
+}
+
+impl Fatal {
+    pub(crate) const fn new(code: ErrorCode, what: &'static str) -> Self {
+        Self { code, what }
+    }
+
+    const fn calm(what: &'static str) -> Self {
+        Self::new(ErrorCode::ENHANCE_YOUR_CALM, what)
+    }
+}
+
+/// Tokens that refill with time.
+#[derive(Debug, Clone, Copy)]
+struct Bucket {
+    level: u32,
+    burst: u32,
+    per_second: u32,
+    /// Micros of the last refill.
+    filled: u64,
+}
+
+impl Bucket {
+    const fn new(burst: u32, per_second: u32) -> Self {
+        Self { level: burst, burst, per_second, filled: 0 }
+    }
+
+    fn refill(&mut self, now: u64) {
+        let passed = now.saturating_sub(self.filled);
+        let tokens = passed.saturating_mul(u64::from(self.per_second)) / 1_000_000;
+        if tokens > 0 {
+            self.level = u64::from(self.level).saturating_add(tokens).min(u64::from(self.burst)) as u32;
+            self.filled = now;
+        }
+    }
+
+    /// False: nothing is left.
+    fn take(&mut self, now: Timestamp) -> bool {
+        self.refill(now.as_micros());
+        let Some(level) = self.level.checked_sub(1) else { return false };
+        self.level = level;
+        true
+    }
+
+    const fn give(&mut self, n: u32) {
+        self.level = if self.level + n > self.burst { self.burst } else { self.level + n };
+    }
+}
+
+/// Resets, received or caused: CVE-2023-44487, CVE-2025-8671. A call that ends well gives one back.
+const RESETS: Bucket = Bucket::new(1_000, 33);
+/// PRIORITY, unknown frames, frames for streams that are gone, 1xx heads: nghttp2's "glitch" figures.
+const USELESS: Bucket = Bucket::new(10_000, 330);
+/// SETTINGS after the first: CVE-2019-9515.
+const SETTINGS: Bucket = Bucket::new(100, 1);
+/// Octets that short DATA frames may fall short of 256 each: the figures of h2 (RUSTSEC-2026-0258).
+const SHORT_DATA: u32 = 25_600;
+const SHORT: u32 = 256;
+/// Empty DATA frames without END_STREAM between two that carry something.
+const EMPTY_RUN: u32 = 100;
+/// WINDOW_UPDATEs: a base, and so many for each stream and each DATA frame that we sent (Envoy's formula).
+const UPDATES_BASE: u64 = 1_000;
+const UPDATES_PER_WORK: u64 = 10;
+
+#[derive(Debug)]
+pub(crate) struct Guard {
+    resets: Bucket,
+    useless: Bucket,
+    settings: Bucket,
+    short: u32,
+    empties: u32,
+    /// WINDOW_UPDATEs that are still allowed.
+    updates: u64,
+    pub(crate) pings: Pings,
+}
+
+impl Guard {
+    pub(crate) const fn new(server: bool, permit_micros: u64, max_strikes: u32) -> Self {
+        Self {
+            resets: RESETS,
+            useless: USELESS,
+            settings: SETTINGS,
+            short: SHORT_DATA,
+            empties: 0,
+            updates: UPDATES_BASE,
+            pings: Pings { enforce: server, permit_micros, max_strikes, strikes: 0, last: None },
+        }
+    }
+
+    /// The peer reset a stream, or made us reset one.
+    pub(crate) fn reset(&mut self, now: Timestamp) -> Result<(), Fatal> {
+        if self.resets.take(now) { Ok(()) } else { Err(Fatal::calm("too_many_resets")) }
+    }
+
+    pub(crate) fn useless(&mut self, now: Timestamp) -> Result<(), Fatal> {
+        if self.useless.take(now) { Ok(()) } else { Err(Fatal::calm("too_many_useless_frames")) }
+    }
+
+    pub(crate) fn settings(&mut self, now: Timestamp) -> Result<(), Fatal> {
+        if self.settings.take(now) { Ok(()) } else { Err(Fatal::calm("too_many_settings")) }
+    }
+
+    pub(crate) const fn window_update(&mut self) -> Result<(), Fatal> {
+        match self.updates.checked_sub(1) {
+            Some(left) => {
+                self.updates = left;
+                Ok(())
+            }
+            None => Err(Fatal::calm("too_many_window_updates")),
+        }
+    }
+
+    /// A DATA frame that does not end its stream. Frames with END_STREAM are free: each ends a call.
+    #[inline]
+    pub(crate) const fn data(&mut self, octets: u32) -> Result<(), Fatal> {
+        if octets >= SHORT {
+            self.short = if self.short + octets > SHORT_DATA { SHORT_DATA } else { self.short + octets };
+            self.empties = 0;
+            return Ok(());
+        }
+        if octets == 0 {
+            self.empties += 1;
+            if self.empties > EMPTY_RUN {
+                return Err(Fatal::calm("too_many_empty_data_frames"));
+            }
+        } else {
+            self.empties = 0;
+        }
+        match self.short.checked_sub(SHORT - octets) {
+            Some(left) => {
+                self.short = left;
+                Ok(())
+            }
+            None => Err(Fatal::calm("too_many_short_data_frames")),
+        }
+    }
+
+    /// A message was taken by the application: the short frames that brought it were of use.
+    #[inline]
+    pub(crate) const fn message_taken(&mut self) {
+        self.short = if self.short + SHORT > SHORT_DATA { SHORT_DATA } else { self.short + SHORT };
+    }
+
+    /// A call ended as it should.
+    #[inline]
+    pub(crate) const fn call_ended(&mut self) {
+        self.resets.give(1);
+        self.updates += UPDATES_PER_WORK;
+    }
+
+    /// We sent HEADERS or DATA.
+    #[inline]
+    pub(crate) const fn sent(&mut self) {
+        self.updates += UPDATES_PER_WORK;
+        self.pings.strikes = 0;
+        self.pings.last = None;
+    }
+}
+
+/// Ping strikes of a server (gRFC A8).
+#[derive(Debug)]
+pub(crate) struct Pings {
+    enforce: bool,
+    permit_micros: u64,
+    max_strikes: u32,
+    strikes: u32,
+    last: Option<Timestamp>,
+}
+
+/// Least time between PINGs while no stream is open (gRFC A8).
+const IDLE_PING_MICROS: u64 = 2 * 60 * 60 * 1_000_000;
+
+impl Pings {
+    pub(crate) fn received(&mut self, now: Timestamp, streams: bool) -> Result<(), Fatal> {
+        if !self.enforce {
+            return Ok(());
+        }
+        let needed = if streams { self.permit_micros } else { IDLE_PING_MICROS };
+        match self.last {
+            Some(last) if now.as_micros() < last.as_micros().saturating_add(needed) => {
+                self.strikes += 1;
+                if self.strikes > self.max_strikes { Err(Fatal::calm("too_many_pings")) } else { Ok(()) }
+            }
+            _ => {
+                self.last = Some(now);
+                Ok(())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Timestamp {
+        Timestamp::from_micros(millis * 1_000)
+    }
+
+    /// cases X01: 1,000 at once, 33 a second for ever.
+    #[test]
+    fn resets_have_a_burst_and_a_rate() {
+        let mut guard = Guard::new(true, 0, 2);
+        assert_eq!((0..1_500).filter(|_| guard.reset(at(0)).is_ok()).count(), 1_000);
+        let mut guard = Guard::new(true, 0, 2);
+        for i in 0..18_000 {
+            guard.reset(at(i * 1_000 / 30)).expect("30 a second for ten minutes are fine");
+        }
+    }
+
+    /// gRFC A8: the first is valid, then two strikes are allowed, the third ends it.
+    #[test]
+    fn the_fourth_quick_ping_is_too_many() {
+        let mut guard = Guard::new(true, 300_000_000, 2);
+        for i in 0..3 {
+            guard.pings.received(at(i), true).unwrap();
+        }
+        assert_eq!(guard.pings.received(at(4), true), Err(Fatal::calm("too_many_pings")));
+        let mut guard = Guard::new(true, 300_000_000, 2);
+        for i in 0..100 {
+            guard.pings.received(at(i), true).unwrap();
+            guard.sent();
+        }
+        for i in 1..100 {
+            guard.pings.received(at(i * 300_000), true).unwrap();
+        }
+    }
+
+    #[test]
+    fn short_data_is_paid_for_by_messages_that_are_taken() {
+        let mut guard = Guard::new(true, 0, 2);
+        for _ in 0..100_000 {
+            guard.data(5).unwrap();
+            guard.message_taken();
+        }
+        assert!((0..200).any(|_| guard.data(5).is_err()));
+        let mut guard = Guard::new(true, 0, 2);
+        assert_eq!((0..1_000).take_while(|_| guard.data(0).is_ok()).count(), 100);
+    }
+}

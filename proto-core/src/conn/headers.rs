@@ -1,0 +1,421 @@
+//! Header blocks in: requests, responses, trailers. Every block is decoded to its end, whoever it is for:
+//! the table is the connection's (RFC 9113 §4.3).
+
+use super::{Connection, Fatal, Role, Timer};
+use crate::{
+    Code, Event, Metadata, RouteId, Shape, Status, StreamId,
+    error::ErrorCode,
+    grpc::head::{Encoding, HeadLimits, RequestCollector, RequestFields, RequestVerdict, ResponseCollector, ResponseFields},
+    hpack::DecodeError,
+    shape::{Cardinality, recv::RecvState, send::SendState},
+    store::NIL,
+    stream::flag,
+};
+use alloc::vec::Vec;
+use core::time::Duration;
+use h2_frame::{Continuation, Headers};
+
+/// Blocks may be so many times larger than the list limit before the connection, not just the call, ends (attacks X11, X22).
+const EXCESS: u32 = 4;
+/// CONTINUATION frames of one block, where the list limit does not ask for more (nghttp2's figure).
+const CONTINUATIONS: u32 = 8;
+/// Blocks up to this are remembered.
+const MEMO_BLOCK: usize = 256;
+/// Fields up to this are remembered with their block.
+const MEMO_FIELDS: usize = 1_024;
+
+/// A block that did not end with its first frame.
+#[derive(Debug, Default)]
+pub(crate) struct Block {
+    stream: u32,
+    end_stream: bool,
+    octets: Vec<u8>,
+    continuations: u32,
+}
+
+/// Request heads seen before: the same octets against the same table mean the same fields.
+#[derive(Debug, Default)]
+pub(crate) struct RequestMemo {
+    entries: [Option<Remembered>; 4],
+    last: usize,
+}
+
+#[derive(Debug)]
+struct Remembered {
+    generation: u32,
+    block: Vec<u8>,
+    fields: RequestFields,
+    metadata: Vec<u8>,
+    extra: Vec<u8>,
+}
+
+impl RequestMemo {
+    #[inline]
+    fn find(&mut self, generation: u32, block: &[u8]) -> Option<&Remembered> {
+        let is = |entry: &Option<Remembered>| entry.as_ref().is_some_and(|r| r.generation == generation && r.block == block);
+        if !is(&self.entries[self.last]) {
+            self.last = self.entries.iter().position(is)?;
+        }
+        self.entries[self.last].as_ref()
+    }
+
+    fn keep(&mut self, remembered: Remembered) {
+        self.last = (self.last + 1) % self.entries.len();
+        self.entries[self.last] = Some(remembered);
+    }
+}
+
+impl Connection {
+    #[inline]
+    pub(super) fn on_headers(&mut self, headers: Headers<'_>) -> Result<(), Fatal> {
+        if headers.end_headers {
+            return self.block_ends(headers.stream, headers.end_stream, headers.fragment);
+        }
+        self.block.stream = headers.stream;
+        self.block.end_stream = headers.end_stream;
+        self.block.continuations = 0;
+        self.block.octets.clear();
+        self.block.octets.extend_from_slice(headers.fragment);
+        self.timers.set(Timer::HeaderBlock, self.now.saturating_add(self.cfg.header_block_timeout));
+        self.bound_block()
+    }
+
+    pub(super) fn on_continuation(&mut self, continuation: Continuation<'_>) -> Result<(), Fatal> {
+        self.block.octets.extend_from_slice(continuation.fragment);
+        self.block.continuations += 1;
+        self.bound_block()?;
+        if !continuation.end_headers {
+            return Ok(());
+        }
+        self.timers.cancel(Timer::HeaderBlock);
+        let octets = core::mem::take(&mut self.block.octets);
+        let result = self.block_ends(self.block.stream, self.block.end_stream, &octets);
+        if octets.capacity() <= self.cfg.max_frame as usize {
+            self.block.octets = octets;
+        }
+        result
+    }
+
+    fn bound_block(&mut self) -> Result<(), Fatal> {
+        let frames = CONTINUATIONS.max(self.cfg.max_header_list / self.cfg.max_frame + 4);
+        if self.block.continuations > frames {
+            return Err(self.excess(self.block.stream, "too_many_continuations"));
+        }
+        if self.block.octets.len() > EXCESS as usize * self.cfg.max_header_list as usize {
+            return Err(self.excess(self.block.stream, "header_block_too_large"));
+        }
+        Ok(())
+    }
+
+    /// The GOAWAY must name the stream, or a client would repeat the request for ever (cases B09).
+    fn excess(&mut self, id: u32, what: &'static str) -> Fatal {
+        if self.role == Role::Server {
+            self.last_peer_id = self.last_peer_id.max(id);
+        }
+        Fatal::new(ErrorCode::ENHANCE_YOUR_CALM, what)
+    }
+
+    #[inline]
+    fn block_ends(&mut self, id: u32, end_stream: bool, block: &[u8]) -> Result<(), Fatal> {
+        match (self.role, self.map.get(id)) {
+            (Role::Server, None) => self.request_begins(id, end_stream, block),
+            (Role::Server, Some(s)) => self.request_trailers(s, end_stream, block),
+            (Role::Client, Some(s)) => self.response_block(s, end_stream, block),
+            (Role::Client, None) if self.is_idle_id(id) => Err(Fatal::new(ErrorCode::PROTOCOL_ERROR, "HEADERS on an idle stream")),
+            (Role::Client, None) => {
+                self.decode_for_nobody(block)?;
+                if self.control.was_cut_off(id) { Ok(()) } else { self.guard.useless(self.now) }
+            }
+        }
+    }
+
+    fn limits(&self) -> HeadLimits {
+        HeadLimits { list_size: self.cfg.max_header_list, fields: self.cfg.max_header_fields }
+    }
+
+    /// For the table's sake.
+    #[cold]
+    fn decode_for_nobody(&mut self, block: &[u8]) -> Result<(), Fatal> {
+        let (mut a, mut b) = (Metadata::new(), Metadata::new());
+        let limits = HeadLimits { list_size: 0, fields: 0 };
+        let result = match self.role {
+            Role::Server => self.decoder.decode(block, &mut RequestCollector::new(&self.routes, &mut a, &mut b, limits)),
+            Role::Client => self.decoder.decode(block, &mut ResponseCollector::new(&mut a, &mut b, limits)),
+        };
+        result.map_err(bad_block)
+    }
+
+    // -- server ---------------------------------------------------------------------------------------------
+
+    fn request_begins(&mut self, id: u32, end_stream: bool, block: &[u8]) -> Result<(), Fatal> {
+        if id & 1 == 0 {
+            return Err(Fatal::new(ErrorCode::PROTOCOL_ERROR, "a client opened a stream with an even id"));
+        }
+        if id <= self.last_peer_id {
+            self.decode_for_nobody(block)?;
+            if self.control.was_cut_off(id) {
+                return Ok(());
+            }
+            return Err(Fatal::new(ErrorCode::STREAM_CLOSED, "HEADERS on a closed stream"));
+        }
+        if self.after_goaway(id) {
+            return self.decode_for_nobody(block);
+        }
+        self.last_peer_id = id;
+        if self.slots.len() >= self.cfg.max_concurrent_streams as usize {
+            self.decode_for_nobody(block)?;
+            self.stats.refused += 1;
+            self.guard.reset(self.now)?;
+            self.queue_reset(id, ErrorCode::REFUSED_STREAM);
+            return Ok(());
+        }
+        let s = self.slots.take();
+        let fields = match self.decode_request(s, block) {
+            Ok(fields) => fields,
+            Err(fatal) => {
+                self.slots.give_back(s);
+                return Err(fatal);
+            }
+        };
+        self.open_slot(s, id);
+        if end_stream {
+            self.slots[s].set(flag::REMOTE_END);
+        }
+        self.request_head(s, &fields, end_stream)
+    }
+
+    #[inline]
+    fn decode_request(&mut self, s: u32, block: &[u8]) -> Result<RequestFields, Fatal> {
+        let slot = &mut self.slots[s];
+        if let Some(seen) = self.memo.find(self.decoder.generation(), block) {
+            slot.metadata.push_records(&seen.metadata);
+            slot.extra.push_records(&seen.extra);
+            return Ok(seen.fields);
+        }
+        self.decode_request_afresh(s, block)
+    }
+
+    fn decode_request_afresh(&mut self, s: u32, block: &[u8]) -> Result<RequestFields, Fatal> {
+        let (limits, before) = (self.limits(), self.decoder.generation());
+        let slot = &mut self.slots[s];
+        let mut collector = RequestCollector::new(&self.routes, &mut slot.metadata, &mut slot.extra, limits);
+        self.decoder.decode(block, &mut collector).map_err(bad_block)?;
+        let fields = collector.finish();
+        if fields.list_size > EXCESS.saturating_mul(limits.list_size) {
+            return Err(Fatal::new(ErrorCode::ENHANCE_YOUR_CALM, "header_list_too_large"));
+        }
+        let slot = &self.slots[s];
+        let neutral = before == self.decoder.generation();
+        if neutral && block.len() <= MEMO_BLOCK && slot.metadata.records().len() + slot.extra.records().len() <= MEMO_FIELDS {
+            self.memo.keep(Remembered {
+                generation: before,
+                block: block.to_vec(),
+                fields,
+                metadata: slot.metadata.records().to_vec(),
+                extra: slot.extra.records().to_vec(),
+            });
+        }
+        Ok(fields)
+    }
+
+    #[inline]
+    fn request_head(&mut self, s: u32, fields: &RequestFields, end_stream: bool) -> Result<(), Fatal> {
+        match fields.verdict() {
+            RequestVerdict::Call(route) => self.call_begins(s, Some(route), fields, end_stream),
+            RequestVerdict::UnknownMethod if self.cfg.accept_unknown_methods => self.call_begins(s, None, fields, end_stream),
+            RequestVerdict::UnknownMethod => {
+                let path = self.slots[s].extra.find(b":path").unwrap_or_default();
+                let status = Status::new(Code::Unimplemented, alloc::format!("unknown method {}", alloc::string::String::from_utf8_lossy(path)));
+                self.end_early(s, status, 200);
+            }
+            RequestVerdict::NotGrpc { .. } if self.cfg.accept_http => self.http_begins(s, fields, end_stream),
+            RequestVerdict::NotGrpc { http, code, text } | RequestVerdict::Refuse { http, code, text } => self.refuse_request(s, http, code, text),
+            RequestVerdict::Malformed(what) => {
+                self.guard.reset(self.now)?;
+                self.break_stream(s, ErrorCode::PROTOCOL_ERROR, what);
+            }
+        }
+        Ok(())
+    }
+
+    fn refuse_request(&mut self, s: u32, http: u16, code: Code, text: &'static str) {
+        if http == 405 {
+            self.slots[s].out_head.push_raw(b"allow", b"POST");
+        }
+        if code == Code::Unimplemented {
+            self.slots[s].out_head.push_raw(b"grpc-accept-encoding", b"identity");
+        }
+        self.end_early(s, Status::new(code, text), http);
+    }
+
+    #[inline]
+    fn call_begins(&mut self, s: u32, route: Option<RouteId>, fields: &RequestFields, end_stream: bool) {
+        self.stats.calls += 1;
+        let shape = route.map_or(Shape::Bidi, |route| self.routes.shape(route));
+        let slot = &mut self.slots[s];
+        slot.route = route.map_or(NIL, |route| route.0);
+        slot.shape = shape;
+        slot.receive = RecvState::new(shape.request());
+        slot.sent = SendState::new(shape.response());
+        slot.content_length = fields.content_length;
+        // A method that takes one message asks for it by itself: the application sees the call when it is whole.
+        slot.demand = u32::from(shape.request() == Cardinality::One);
+        if let Some(micros) = fields.timeout_micros {
+            let at = self.now.saturating_add(Duration::from_micros(micros));
+            slot.deadline = Some(at);
+            if micros == 0 {
+                self.deadline_passed(s);
+                return;
+            }
+            self.timers.call(at);
+        }
+        if shape.request() == Cardinality::Many {
+            self.offer(s);
+        }
+        if end_stream {
+            self.request_ends(s);
+        }
+    }
+
+    fn http_begins(&mut self, s: u32, fields: &RequestFields, end_stream: bool) {
+        self.stats.http_requests += 1;
+        let slot = &mut self.slots[s];
+        slot.set(flag::HTTP | flag::OFFERED | flag::HELD);
+        slot.content_length = fields.content_length;
+        let stream = StreamId { slot: s, generation: slot.generation };
+        if end_stream && fields.content_length.is_some_and(|octets| octets > 0) {
+            self.break_stream(s, ErrorCode::PROTOCOL_ERROR, "less DATA than content-length says");
+            self.let_go(s);
+            return;
+        }
+        self.push_event(Event::IncomingHttp { stream });
+    }
+
+    /// Answers a raw request as a gRPC server answers what is not gRPC.
+    pub(crate) fn refuse_http(&mut self, s: u32) {
+        let slot = &mut self.slots[s];
+        if !slot.has(flag::CLOSED | flag::SEND_ENDED | flag::HEAD_SENT | flag::HEAD_DUE) {
+            let post = slot.extra.find(b":method").is_none();
+            slot.unset(flag::HTTP);
+            let (http, code, text) = if post {
+                (415, Code::InvalidArgument, "this is a gRPC server: content-type must be application/grpc")
+            } else {
+                (405, Code::Internal, "this is a gRPC server: the method must be POST")
+            };
+            slot.sent = SendState::Open;
+            slot.unset(flag::HELD);
+            self.refuse_request(s, http, code, text);
+            return;
+        }
+        self.let_go(s);
+    }
+
+    #[cold]
+    fn request_trailers(&mut self, s: u32, end_stream: bool, block: &[u8]) -> Result<(), Fatal> {
+        let (limits, mut extra) = (self.limits(), Metadata::new());
+        let slot = &mut self.slots[s];
+        let mut collector = RequestCollector::new(&self.routes, &mut slot.trailers, &mut extra, limits);
+        self.decoder.decode(block, &mut collector).map_err(bad_block)?;
+        let fields = collector.finish_trailers();
+        let id = slot.id;
+        if slot.has(flag::REMOTE_END) {
+            return self.stream_error(id, ErrorCode::STREAM_CLOSED, "HEADERS after END_STREAM");
+        }
+        if !end_stream {
+            return self.stream_error(id, ErrorCode::PROTOCOL_ERROR, "trailers without END_STREAM");
+        }
+        if let Some(what) = fields.malformed {
+            return self.stream_error(id, ErrorCode::PROTOCOL_ERROR, what);
+        }
+        self.remote_ends(s);
+        Ok(())
+    }
+
+    // -- client ---------------------------------------------------------------------------------------------
+
+    fn response_block(&mut self, s: u32, end_stream: bool, block: &[u8]) -> Result<(), Fatal> {
+        let limits = self.limits();
+        let slot = &mut self.slots[s];
+        let trailers = slot.has(flag::HEAD_RECEIVED);
+        if trailers {
+            slot.extra.clear();
+        }
+        let into = if trailers { &mut slot.trailers } else { &mut slot.metadata };
+        let mut collector = ResponseCollector::new(into, &mut slot.extra, limits);
+        self.decoder.decode(block, &mut collector).map_err(bad_block)?;
+        let fields = if trailers { collector.finish_trailers() } else { collector.finish() };
+        if fields.list_size > EXCESS.saturating_mul(limits.list_size) {
+            return Err(Fatal::new(ErrorCode::ENHANCE_YOUR_CALM, "header_list_too_large"));
+        }
+        if let Some(what) = self.response_fault(s, &fields, end_stream, trailers) {
+            let id = self.slots[s].id;
+            return self.stream_error(id, ErrorCode::PROTOCOL_ERROR, what);
+        }
+        if fields.over_limit {
+            let status = Status::new(Code::ResourceExhausted, "the response's metadata is larger than our limit");
+            self.end_client(s, status, ErrorCode::CANCEL);
+            return Ok(());
+        }
+        if !trailers && fields.informational() {
+            let slot = &mut self.slots[s];
+            slot.metadata.clear();
+            slot.extra.clear();
+            return self.guard.useless(self.now);
+        }
+        if end_stream {
+            self.response_ends(s, &fields, trailers);
+        } else {
+            self.response_begins(s, &fields);
+        }
+        Ok(())
+    }
+
+    /// What makes a response malformed (RFC 9113 §8.1.1).
+    fn response_fault(&self, s: u32, fields: &ResponseFields, end_stream: bool, trailers: bool) -> Option<&'static str> {
+        if fields.malformed.is_some() {
+            return fields.malformed;
+        }
+        if trailers && !end_stream {
+            return Some("trailers without END_STREAM");
+        }
+        if !trailers && fields.informational() && end_stream {
+            return Some("an informational response with END_STREAM");
+        }
+        let missing = if trailers { self.slots[s].content_length } else { fields.content_length };
+        if end_stream && missing.is_some_and(|octets| octets > 0) {
+            return Some("less DATA than content-length says");
+        }
+        None
+    }
+
+    fn response_begins(&mut self, s: u32, fields: &ResponseFields) {
+        let slot = &mut self.slots[s];
+        slot.set(flag::HEAD_RECEIVED);
+        slot.content_length = fields.content_length;
+        if !fields.is_grpc() {
+            let status = fields.status(&slot.extra);
+            self.end_client(s, status, ErrorCode::CANCEL);
+        } else if fields.encoding == Encoding::Other {
+            let status = Status::new(Code::Internal, "the response is compressed by a coding that we did not offer");
+            self.end_client(s, status, ErrorCode::CANCEL);
+        } else {
+            self.push_headers(s);
+        }
+    }
+
+    /// The last block of a response: trailers, or Trailers-Only, whose metadata is trailing metadata.
+    fn response_ends(&mut self, s: u32, fields: &ResponseFields, trailers: bool) {
+        let slot = &mut self.slots[s];
+        slot.set(flag::REMOTE_END);
+        if !trailers {
+            core::mem::swap(&mut slot.metadata, &mut slot.trailers);
+        }
+        let status = fields.status(&slot.extra);
+        self.end_client(s, status, ErrorCode::NO_ERROR);
+    }
+}
+
+#[cold]
+fn bad_block(_: DecodeError) -> Fatal {
+    Fatal::new(ErrorCode::COMPRESSION_ERROR, "a header block does not decode")
+}

@@ -1,0 +1,447 @@
+//! How calls begin and end, and how the connection does.
+//!
+//! A slot is free again when both have let go of it: the wire (`CLOSED`) and the application (`HELD` is
+//! unset). So a reset frees no slot whose handler still runs (attacks X01, X02).
+
+use super::{Connection, Fatal, Phase, Role, stage_head::list_size};
+use crate::{
+    CallId, CallOptions, CloseReason, Code, Event, Metadata, RequestHead, RouteId, Shape, StartError, Status, Timestamp, Token,
+    error::ErrorCode,
+    flow::Window,
+    grpc::Origin,
+    shape::{
+        Cardinality,
+        recv::{self, ClientInput, RecvState, Verdict, Violation},
+        send::SendState,
+    },
+    store::{NIL, Which},
+    stream::{Ending, Out, flag},
+};
+use alloc::{boxed::Box, format};
+use core::time::Duration;
+
+/// A server's answer that the peer does not take for so long is given up (attacks X12, X18).
+const STALL: Duration = Duration::from_secs(60);
+
+/// What `accept` tells about a request.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct Accepted {
+    /// Which of the server's routes; `None` only with `Config::accept_unknown_methods`.
+    pub route: Option<RouteId>,
+    /// The method's shape (bidirectional where the route is unknown).
+    pub shape: Shape,
+    /// From `grpc-timeout`.
+    pub deadline: Option<Timestamp>,
+}
+
+impl Connection {
+    // -- client ---------------------------------------------------------------------------------------------
+
+    pub(super) fn start_call(&mut self, now: Timestamp, head: RequestHead<'_>, options: CallOptions) -> Result<CallId, StartError> {
+        self.tick(now);
+        if self.role == Role::Server {
+            return Err(StartError::NotAClient);
+        }
+        if self.phase == Phase::Closed {
+            return Err(StartError::Closed);
+        }
+        if self.drain.ours || self.drain.peer_last.is_some() {
+            return Err(StartError::Draining);
+        }
+        if self.opening_len >= self.cfg.max_queued_calls {
+            self.at_capacity = true;
+            return Err(StartError::AtCapacity);
+        }
+        if let Some(metadata) = head.metadata
+            && list_size(metadata) + HEAD_SIZE + head.path.len() as u64 > u64::from(self.peer.max_header_list)
+        {
+            return Err(StartError::HeadTooLarge);
+        }
+        self.stats.calls += 1;
+        let s = self.slots.take();
+        let slot = &mut self.slots[s];
+        slot.flags = flag::HELD;
+        slot.shape = head.shape;
+        slot.receive = RecvState::new(head.shape.response());
+        slot.sent = SendState::new(head.shape.request());
+        slot.demand = u32::from(head.shape.response() == Cardinality::One);
+        slot.path = head.path;
+        slot.token = options.token;
+        slot.deadline = options.deadline;
+        if let Some(metadata) = head.metadata {
+            slot.out_head.push_records(metadata.records());
+        }
+        let id = self.call_id(s);
+        match options.deadline {
+            Some(at) if at <= self.now => self.deadline_passed(s),
+            Some(at) => {
+                self.timers.call(at);
+                self.schedule(s);
+            }
+            None => self.schedule(s),
+        }
+        Ok(id)
+    }
+
+    /// Client: the call has an outcome. `reset` goes out where the stream is not over on both sides.
+    pub(crate) fn end_client(&mut self, s: u32, status: Status, reset: ErrorCode) {
+        let slot = &mut self.slots[s];
+        if slot.outcome.is_some() {
+            return;
+        }
+        let truncated = status.code() == Code::Ok && !slot.assembly.is_empty() && slot.backlog.is_empty();
+        let mut status = if truncated { Status::new(Code::Internal, "the response ended in the middle of a message") } else { status };
+        let input = if status.code() == Code::Ok { ClientInput::Ok } else { ClientInput::Error };
+        let (state, verdict) = recv::client(slot.receive, input);
+        slot.receive = state;
+        match verdict {
+            Verdict::Violation(violation) => {
+                status = Status::new(Violation::CODE, violation.text());
+                self.drop_inbox(s);
+            }
+            Verdict::DropEnd => self.drop_inbox(s),
+            _ => {}
+        }
+        // A second response message: the verdict fell when it came, and the one held must not be delivered.
+        if state == RecvState::Ended && status.code() != Code::Ok && self.slots[s].shape.response() == Cardinality::One {
+            self.drop_inbox(s);
+        }
+        self.slots[s].outcome = Some(status);
+        self.close_with_reset(s, reset);
+        self.guard.call_ended();
+        self.push_readable(s);
+    }
+
+    /// Closes the stream; RST_STREAM tells a peer that is not done with it.
+    pub(crate) fn close_with_reset(&mut self, s: u32, code: ErrorCode) {
+        let slot = &self.slots[s];
+        if slot.has(flag::CLOSED) {
+            return;
+        }
+        let over = slot.flags & (flag::REMOTE_END | flag::END_SENT) == flag::REMOTE_END | flag::END_SENT;
+        if slot.id != 0 && !over {
+            let (id, code) = (slot.id, if slot.has(flag::REMOTE_END) { ErrorCode::NO_ERROR } else { code });
+            self.queue_reset(id, code);
+        }
+        self.close_wire(s);
+    }
+
+    // -- server ---------------------------------------------------------------------------------------------
+
+    /// The request is the application's to take.
+    pub(super) fn offer(&mut self, s: u32) {
+        let slot = &mut self.slots[s];
+        slot.set(flag::OFFERED);
+        let call = self.call_id(s);
+        self.push_event(Event::Incoming { call });
+    }
+
+    pub(super) fn accept_call(&mut self, call: CallId, token: Token) -> Option<Accepted> {
+        let s = self.slots.find(call.slot, call.generation);
+        if s == NIL {
+            return None;
+        }
+        let slot = &mut self.slots[s];
+        if slot.flags & (flag::OFFERED | flag::HELD | flag::SEND_ENDED | flag::HTTP) != flag::OFFERED {
+            return None;
+        }
+        slot.set(flag::HELD);
+        slot.token = token;
+        let route = if slot.route == NIL { None } else { Some(RouteId(slot.route)) };
+        Some(Accepted { route, shape: slot.shape, deadline: slot.deadline })
+    }
+
+    /// Server: the call ends by what the peer did, with a status.
+    pub(crate) fn end_early(&mut self, s: u32, status: Status, http_status: u16) {
+        let slot = &mut self.slots[s];
+        slot.set(flag::DISCARD);
+        if slot.has(flag::SEND_ENDED) {
+            return;
+        }
+        if slot.mid_message() {
+            // A message cut in the middle cannot be followed by trailers.
+            let (id, code) = (slot.id, status.code());
+            self.queue_reset(id, ErrorCode::CANCEL);
+            self.cut_short(s, code);
+            return;
+        }
+        let code = status.code();
+        self.drop_out(s);
+        let slot = &mut self.slots[s];
+        slot.set(flag::SEND_ENDED | flag::TRAILERS);
+        slot.ending = Some(Box::new(Ending { status, trailers: Metadata::new(), http_status }));
+        self.tell_finished(s, code);
+        self.schedule(s);
+    }
+
+    fn tell_finished(&mut self, s: u32, code: Code) {
+        let slot = &mut self.slots[s];
+        if slot.has(flag::HELD) && !slot.has(flag::CUT_SHORT) {
+            slot.set(flag::CUT_SHORT);
+            let (call, token) = (CallId { slot: s, generation: slot.generation }, slot.token);
+            self.push_event(Event::Finished { call, token, code });
+        }
+    }
+
+    /// Server: the stream is gone; a handler that runs is told.
+    pub(super) fn cut_short(&mut self, s: u32, code: Code) {
+        self.tell_finished(s, code);
+        self.close_wire(s);
+    }
+
+    // -- both -----------------------------------------------------------------------------------------------
+
+    /// The peer's messages break a rule or a limit.
+    pub(super) fn refuse_message(&mut self, s: u32, code: Code, what: &'static str) {
+        match self.role {
+            Role::Client => self.end_client(s, Status::new(code, what), ErrorCode::CANCEL),
+            Role::Server => self.end_early(s, Status::new(code, what), 200),
+        }
+    }
+
+    /// A stream error (RFC 9113 §5.4.2) on a stream that is open.
+    #[cold]
+    pub(super) fn break_stream(&mut self, s: u32, code: ErrorCode, what: &'static str) {
+        let slot = &mut self.slots[s];
+        slot.reset = code;
+        let id = slot.id;
+        self.queue_reset(id, code);
+        if self.slots[s].has(flag::HTTP) {
+            self.slots[s].set(flag::PEER_RESET);
+            self.push_stream_readable(s);
+            self.close_wire(s);
+            return;
+        }
+        match self.role {
+            Role::Server => self.cut_short(s, Code::Cancelled),
+            Role::Client => {
+                self.close_wire(s);
+                self.end_client(s, Status::new(Code::Internal, what), code);
+            }
+        }
+    }
+
+    pub(super) fn deadline_passed(&mut self, s: u32) {
+        self.stats.deadlines_passed += 1;
+        self.slots[s].deadline = None;
+        if self.role == Role::Client {
+            self.end_client(s, Status::new(Code::DeadlineExceeded, "the deadline passed"), ErrorCode::CANCEL);
+        } else if self.slots[s].has(flag::SEND_ENDED) {
+            // The answer is ready, but the peer does not take it.
+            let id = self.slots[s].id;
+            self.queue_reset(id, ErrorCode::CANCEL);
+            self.cut_short(s, Code::DeadlineExceeded);
+        } else {
+            self.end_early(s, Status::new(Code::DeadlineExceeded, "the deadline passed on the server"), 200);
+        }
+    }
+
+    /// A finished answer that waits for the peer's window does so for a bounded time.
+    pub(super) fn bound_stall(&mut self, s: u32) {
+        let until = self.now.saturating_add(STALL);
+        let slot = &mut self.slots[s];
+        if self.role == Role::Server && slot.has(flag::SEND_ENDED) && !slot.has(flag::HELD) && slot.deadline.is_none() {
+            slot.deadline = Some(until);
+            self.timers.call(until);
+        }
+    }
+
+    /// Server: the application finished the call and let go.
+    #[inline]
+    pub(crate) fn finished(&mut self, s: u32) {
+        let slot = &mut self.slots[s];
+        slot.unset(flag::HELD);
+        if !slot.inbox.is_empty() || !slot.backlog.is_empty() {
+            self.drop_inbox(s);
+        }
+        self.schedule(s);
+        if self.slots[s].links.which != Which::Ready {
+            self.bound_stall(s);
+        }
+    }
+
+    /// Both sides have ended, or one that need not wait for the other.
+    pub(super) fn close_if_done(&mut self, s: u32) {
+        let slot = &self.slots[s];
+        if slot.flags & (flag::REMOTE_END | flag::END_SENT) == flag::REMOTE_END | flag::END_SENT && !slot.has(flag::CLOSED) {
+            self.close_wire(s);
+        }
+    }
+
+    /// Nothing more of this stream goes over the wire.
+    pub(crate) fn close_wire(&mut self, s: u32) {
+        self.unlink(s);
+        self.drop_out(s);
+        self.drop_assembly(s);
+        if self.rx_slot == s {
+            self.rx_slot = NIL;
+        }
+        let slot = &mut self.slots[s];
+        slot.set(flag::CLOSED);
+        if slot.id != 0 {
+            self.map.remove(slot.id);
+            self.open -= 1;
+        }
+        self.push_writable(s);
+        if !self.slots[s].has(flag::HELD) {
+            self.release(s);
+        }
+    }
+
+    /// The application lets go of a call.
+    pub(crate) fn let_go(&mut self, s: u32) {
+        let slot = &mut self.slots[s];
+        slot.unset(flag::HELD);
+        if slot.has(flag::CLOSED) {
+            self.release(s);
+        }
+    }
+
+    /// Nobody needs the slot any more.
+    #[inline]
+    fn release(&mut self, s: u32) {
+        let slot = &mut self.slots[s];
+        debug_assert!(slot.links.which == Which::None);
+        if !slot.inbox.is_empty() || !slot.backlog.is_empty() {
+            self.drop_inbox(s);
+        }
+        self.slots.give_back(s);
+        self.prune_events();
+        if self.at_capacity && self.opening_len < self.cfg.max_queued_calls {
+            self.at_capacity = false;
+            self.push_event(Event::Available);
+        }
+        if self.drain.ours || self.drain.peer_last.is_some() {
+            self.close_if_idle();
+        }
+    }
+
+    fn drop_inbox(&mut self, s: u32) {
+        while let Some(message) = self.slots[s].inbox.pop_front() {
+            let _ = self.budget.settle(message.credit);
+            self.budget.give_back(message.extra);
+        }
+        let slot = &mut self.slots[s];
+        slot.backlog.clear();
+        let credit = core::mem::take(&mut slot.backlog_credit);
+        let _ = self.budget.settle(credit);
+        self.feed_starved();
+    }
+
+    fn drop_assembly(&mut self, s: u32) {
+        if self.slots[s].assembly.is_empty() {
+            return;
+        }
+        let assembly = core::mem::take(&mut self.slots[s].assembly);
+        let _ = self.budget.settle(assembly.credit);
+        self.ahead -= assembly.reserved;
+        if assembly.extra > 0 {
+            self.budget.give_back(assembly.extra);
+            self.feed_starved();
+        }
+    }
+
+    /// Drops what was queued and not framed.
+    pub(crate) fn drop_out(&mut self, s: u32) {
+        while let Some(out) = self.slots[s].out.pop_front() {
+            if let Out::Segment { len, .. } = out {
+                self.segment.free(len);
+            }
+        }
+        let slot = &mut self.slots[s];
+        self.queued -= core::mem::take(&mut slot.out_len);
+    }
+
+    // -- the connection -------------------------------------------------------------------------------------
+
+    /// The peer broke a rule that costs the connection: GOAWAY says which (RFC 9113 §5.4.1).
+    #[cold]
+    pub(super) fn fail(&mut self, fatal: Fatal) {
+        if matches!(self.close_reason, Some(CloseReason::Foreign { .. })) {
+            self.answer_foreign();
+        } else {
+            self.control.clear();
+            self.control.goaway(self.last_peer_id, fatal.code, fatal.what);
+        }
+        self.end_connection(CloseReason::Protocol { code: fatal.code, what: fatal.what });
+    }
+
+    /// A peer of another protocol gets its answer in words of its own.
+    fn answer_foreign(&mut self) {
+        self.control.clear();
+        if self.role == Role::Client {
+            return;
+        }
+        match self.close_reason {
+            Some(CloseReason::Foreign { looks_like: "TLS" }) => self.outbox.extend(&TLS_ALERT),
+            Some(CloseReason::Foreign { looks_like: "an HTTP/1.x request" }) => self.outbox.extend(HTTP1_ANSWER),
+            _ => self.control.goaway(0, ErrorCode::PROTOCOL_ERROR, "no HTTP/2 connection preface: this port speaks gRPC (HTTP/2 with prior knowledge)"),
+        }
+    }
+
+    pub(super) fn close_local(&mut self) {
+        if self.phase == Phase::Closed {
+            return;
+        }
+        self.control.clear();
+        if self.phase != Phase::Preface {
+            self.control.goaway(self.last_peer_id, ErrorCode::NO_ERROR, "");
+        }
+        self.end_connection(CloseReason::Local);
+    }
+
+    /// Ends every call and goes to `Closed`. What is staged, and a GOAWAY that is due, may still go out.
+    pub(super) fn end_connection(&mut self, reason: CloseReason) {
+        if self.phase == Phase::Closed {
+            return;
+        }
+        self.phase = Phase::Closed;
+        self.timers.cancel_all();
+        self.rx_slot = NIL;
+        let reason = self.close_reason.get_or_insert(reason).clone();
+        let text = format!("the connection was lost: {reason}");
+        for s in self.slots.all() {
+            if !self.slots[s].live {
+                continue;
+            }
+            if self.slots[s].has(flag::HTTP) {
+                if !self.slots[s].has(flag::CLOSED) {
+                    self.slots[s].set(flag::PEER_RESET);
+                    self.slots[s].reset = ErrorCode::CANCEL;
+                    self.push_stream_readable(s);
+                    self.close_wire(s);
+                }
+            } else if self.role == Role::Server {
+                if !self.slots[s].has(flag::CLOSED) {
+                    self.cut_short(s, Code::Cancelled);
+                }
+            } else if self.slots[s].outcome.is_none() {
+                if self.slots[s].id == 0 {
+                    self.slots[s].set(flag::UNPROCESSED);
+                }
+                self.close_wire(s);
+                self.end_client(s, Status::new(Code::Unavailable, text.as_str()).with_origin(Origin::Connection), ErrorCode::NO_ERROR);
+            }
+        }
+        self.push_event(Event::Closed);
+    }
+
+    /// A fresh stream of the peer in the slot `s`.
+    pub(super) fn open_slot(&mut self, s: u32, id: u32) {
+        self.map.insert(id, s);
+        self.open += 1;
+        let (initial, send) = (self.cfg.initial_window, self.peer.initial_window);
+        let slot = &mut self.slots[s];
+        slot.id = id;
+        slot.recv_window = Window::new(initial);
+        slot.send_window = Window::new(send);
+    }
+}
+
+/// What a request's head costs beside path and custom metadata, by the name + value + 32 rule: an upper bound.
+const HEAD_SIZE: u64 = 700;
+
+/// A fatal alert, protocol_version (RFC 8446 §6).
+const TLS_ALERT: [u8; 7] = [21, 3, 1, 0, 2, 2, 70];
+const HTTP1_ANSWER: &[u8] = b"HTTP/1.1 505 HTTP Version Not Supported\r\ncontent-type: text/plain\r\ncontent-length: 60\r\nconnection: close\r\n\r\nThis port speaks gRPC, which needs HTTP/2 (prior knowledge).";

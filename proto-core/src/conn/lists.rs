@@ -1,0 +1,198 @@
+//! Which list a call belongs in, and the events.
+
+use super::{Connection, Phase};
+use crate::{
+    CallId, Event,
+    store::{NIL, Which},
+    stream::flag,
+};
+
+impl Connection {
+    pub(crate) fn call_id(&self, s: u32) -> CallId {
+        CallId { slot: s, generation: self.slots[s].generation }
+    }
+
+    /// Puts a call where it belongs after something changed: ready if something of it can be framed now.
+    ///
+    /// `Wants::write` is exact because a call is in `ready` only while this holds of it.
+    #[inline]
+    pub(crate) fn schedule(&mut self, s: u32) {
+        let slot = &self.slots[s];
+        let belongs = if slot.has(flag::CLOSED) {
+            Which::None
+        } else if slot.id == 0 {
+            Which::Opening
+        } else if slot.has(flag::HEAD_DUE) {
+            Which::Ready
+        } else if let Some(front) = slot.out.front() {
+            let first_message = !slot.has(flag::HEAD_SENT | flag::HTTP);
+            if first_message || front.len() == 0 || (slot.send_window.room() > 0 && self.send_window.room() > 0) {
+                Which::Ready
+            } else if slot.send_window.room() > 0 {
+                Which::Blocked
+            } else {
+                Which::None
+            }
+        } else if slot.has(flag::SEND_ENDED) && !slot.has(flag::END_SENT) {
+            Which::Ready
+        } else {
+            Which::None
+        };
+        if slot.links.which != belongs {
+            self.unlink(s);
+            match belongs {
+                Which::Ready => self.ready.push(&mut self.slots, s),
+                Which::Blocked => {
+                    self.blocked.push(&mut self.slots, s);
+                    self.spill(s);
+                }
+                Which::Opening => {
+                    self.opening.push(&mut self.slots, s);
+                    self.opening_len += 1;
+                }
+                Which::None => self.stalled(s),
+            }
+        } else if belongs == Which::None {
+            self.stalled(s);
+        }
+    }
+
+    /// A call that waits for the peer's window must not hold the shared segment; one that the application has finished must not wait for ever.
+    #[inline]
+    fn stalled(&mut self, s: u32) {
+        if !self.slots[s].out.is_empty() {
+            self.spill(s);
+            self.bound_stall(s);
+        }
+    }
+
+    #[inline]
+    pub(super) fn unlink(&mut self, s: u32) {
+        match self.slots[s].links.which {
+            Which::None => {}
+            Which::Ready => self.ready.remove(&mut self.slots, s),
+            Which::Blocked => self.blocked.remove(&mut self.slots, s),
+            Which::Opening => {
+                self.opening.remove(&mut self.slots, s);
+                self.opening_len -= 1;
+            }
+        }
+    }
+
+    /// The connection's window grew: everyone who waited for it has another look.
+    pub(super) fn unblock(&mut self) {
+        while let Some(s) = self.blocked.pop(&mut self.slots) {
+            self.schedule(s);
+        }
+    }
+
+    /// The connection's window is used up: those who need it leave the ready list.
+    pub(super) fn block(&mut self) {
+        let mut s = self.ready.front();
+        while s != NIL {
+            let next = self.ready.after(&self.slots, s);
+            self.schedule(s);
+            s = next;
+        }
+    }
+
+    /// A queued call may be opened now (RFC 9113 §5.1.2).
+    #[inline]
+    pub(super) fn may_open(&self) -> bool {
+        !self.opening.is_empty() && self.open < self.peer.max_streams && self.drain.peer_last.is_none() && self.next_id < MAX_ID
+    }
+
+    #[inline]
+    pub(super) fn wants_write(&self) -> bool {
+        !self.outbox.is_empty() || self.control.is_due() || (self.phase != Phase::Closed && (!self.ready.is_empty() || self.may_open()))
+    }
+
+    #[inline]
+    pub(super) fn wants_read(&self) -> bool {
+        self.phase != Phase::Closed && !self.control.is_crowded()
+    }
+
+    pub(super) fn push_event(&mut self, event: Event) {
+        self.events.push_back(event);
+    }
+
+    #[inline]
+    pub(super) fn push_readable(&mut self, s: u32) {
+        let slot = &mut self.slots[s];
+        // Before it is accepted, `Incoming` implies it.
+        if slot.has(flag::HELD) && !slot.has(flag::EVENT_READABLE) {
+            slot.set(flag::EVENT_READABLE);
+            let (call, token) = (CallId { slot: s, generation: slot.generation }, slot.token);
+            self.events.push_back(Event::Readable { call, token });
+        }
+    }
+
+    pub(crate) fn push_headers(&mut self, s: u32) {
+        let slot = &mut self.slots[s];
+        if slot.has(flag::HELD) && !slot.has(flag::EVENT_HEADERS) {
+            slot.set(flag::EVENT_HEADERS);
+            let (call, token) = (CallId { slot: s, generation: slot.generation }, slot.token);
+            self.events.push_back(Event::Headers { call, token });
+        }
+    }
+
+    /// Room came free for a call whose `send` was refused.
+    #[inline]
+    pub(crate) fn push_writable(&mut self, s: u32) {
+        let slot = &mut self.slots[s];
+        if slot.has(flag::WANTS_ROOM) && !slot.has(flag::EVENT_WRITABLE) {
+            slot.unset(flag::WANTS_ROOM);
+            slot.set(flag::EVENT_WRITABLE);
+            let (generation, token) = (slot.generation, slot.token);
+            let event = if slot.has(flag::HTTP) {
+                Event::StreamWritable { stream: crate::StreamId { slot: s, generation }, token }
+            } else {
+                Event::Writable { call: CallId { slot: s, generation }, token }
+            };
+            self.events.push_back(event);
+        }
+    }
+
+    /// The next event whose call is still there.
+    #[inline]
+    pub(super) fn next_event(&mut self) -> Option<Event> {
+        let event = self.events.pop_front()?;
+        if let Some((slot, _, kind)) = target(event) {
+            // It is live, or `prune_events` would have dropped it.
+            self.slots[slot].unset(kind);
+        }
+        self.prune_events();
+        Some(event)
+    }
+
+    /// Drops events of calls that are gone from the front, so that `Wants::event` is exact.
+    #[inline]
+    pub(super) fn prune_events(&mut self) {
+        while let Some(event) = self.events.front() {
+            match target(*event) {
+                Some((slot, generation, _)) if self.slots.find(slot, generation) == NIL => {
+                    self.events.pop_front();
+                }
+                _ => return,
+            }
+        }
+    }
+}
+
+/// Slot and generation that an event is about, and the flag that says it is queued.
+#[inline]
+fn target(event: Event) -> Option<(u32, u32, u32)> {
+    Some(match event {
+        Event::Incoming { call } | Event::Finished { call, .. } => (call.slot, call.generation, 0),
+        Event::IncomingHttp { stream } => (stream.slot, stream.generation, 0),
+        Event::Readable { call, .. } => (call.slot, call.generation, flag::EVENT_READABLE),
+        Event::StreamReadable { stream, .. } => (stream.slot, stream.generation, flag::EVENT_READABLE),
+        Event::Writable { call, .. } => (call.slot, call.generation, flag::EVENT_WRITABLE),
+        Event::StreamWritable { stream, .. } => (stream.slot, stream.generation, flag::EVENT_WRITABLE),
+        Event::Headers { call, .. } => (call.slot, call.generation, flag::EVENT_HEADERS),
+        Event::Available | Event::Draining | Event::Foreign | Event::Closed => return None,
+    })
+}
+
+/// Ids end here (RFC 9113 §5.1.1); a client opens another connection in time.
+const MAX_ID: u32 = 1 << 31;

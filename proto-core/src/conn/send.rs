@@ -1,0 +1,316 @@
+//! Octets out: which call next, and how much of it.
+//!
+//! Messages wait whole in their calls and are framed at the last moment, when the transport can take them:
+//! control frames first, then calls that open, then round robin. Send credit is never reserved: the length of
+//! a DATA frame is computed once, here. New frames are made only when all staged octets are written, so the
+//! octets do not depend on how a transport cuts them.
+
+use super::{Connection, Phase, Role};
+use crate::{
+    Payload,
+    error::ErrorCode,
+    store::NIL,
+    stream::{Out, flag},
+};
+use alloc::vec::Vec;
+use bytes::{Buf, Bytes};
+use h2_frame::data_head;
+
+/// A call gives way to the next one after so many octets.
+const QUANTUM: usize = 32 << 10;
+/// Pieces of this size and more are lent, not copied.
+const LINK: usize = 4 << 10;
+/// A budget does not cut frames below this.
+const LEAST: usize = 256;
+
+/// The shared segment: small messages wait here until they are framed. It is emptied when none is left.
+#[derive(Debug, Default)]
+pub(crate) struct Segment {
+    octets: Vec<u8>,
+    live: u32,
+}
+
+impl Segment {
+    /// Appends a message of `len` octets, written by `fill`, behind its prefix.
+    #[inline]
+    pub(crate) fn push(&mut self, len: usize, fill: impl FnOnce(&mut Vec<u8>)) -> Out {
+        let start = self.octets.len();
+        self.octets.reserve(len + 5);
+        self.octets.extend_from_slice(&prefix(len));
+        fill(&mut self.octets);
+        let written = self.octets.len() - start;
+        if written != len + 5 {
+            // The caller's count was wrong; the prefix must not be.
+            self.octets[start..start + 5].copy_from_slice(&prefix(written - 5));
+        }
+        self.live += written as u32;
+        Out::Segment { start: start as u32, len: written as u32 }
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, start: u32, len: u32) -> &[u8] {
+        &self.octets[start as usize..(start + len) as usize]
+    }
+
+    #[inline]
+    pub(crate) fn free(&mut self, len: u32) {
+        self.live -= len;
+        if self.live == 0 {
+            self.octets.clear();
+        }
+    }
+}
+
+/// The prefix of an uncompressed message.
+#[inline]
+pub(crate) const fn prefix(len: usize) -> [u8; 5] {
+    let len = (len as u32).to_be_bytes();
+    [0, len[0], len[1], len[2], len[3]]
+}
+
+impl Connection {
+    #[inline]
+    pub(super) fn stage(&mut self, budget: usize) {
+        if !self.outbox.is_empty() {
+            if self.moved.1 != self.outbox.written() {
+                self.moved = (self.now, self.outbox.written());
+            }
+            return;
+        }
+        if self.control.is_due() {
+            self.stage_control();
+        }
+        if self.phase != Phase::Closed {
+            self.stage_calls(budget);
+        }
+        self.moved = (self.now, self.outbox.written());
+    }
+
+    #[inline]
+    fn stage_calls(&mut self, budget: usize) {
+        while self.outbox.len() < budget {
+            if self.may_open() {
+                self.open_call();
+            } else if let Some(s) = self.ready.pop(&mut self.slots) {
+                if !self.stage_fused(s) {
+                    let left = budget.saturating_sub(self.outbox.len()).clamp(LEAST, QUANTUM);
+                    self.stage_call(s, left);
+                }
+            } else {
+                break;
+            }
+        }
+        if self.send_window.room() == 0 && !self.ready.is_empty() {
+            self.block();
+        }
+    }
+
+    /// The ordinary answer in one go: head, one small message, OK.
+    #[inline]
+    fn stage_fused(&mut self, s: u32) -> bool {
+        let slot = &self.slots[s];
+        const MUST: u32 = flag::SEND_ENDED | flag::REMOTE_END;
+        if slot.flags & (MUST | flag::HEAD_SENT | flag::HTTP) != MUST || slot.ending.is_some() || slot.out.len() != 1 || !slot.out_head.is_empty() {
+            return false;
+        }
+        let (Some(head), Some(trailers)) = self.heads.answer(&self.encoder) else { return false };
+        let Some(Out::Segment { start, len }) = slot.out.front() else { return false };
+        let (start, len, id) = (*start, *len, slot.id);
+        let n = len as usize;
+        if n > self.send_window.room() || n > slot.send_window.room() || len > self.peer.max_frame {
+            return false;
+        }
+        self.send_window.consume(len);
+        let message = self.segment.get(start, len);
+        self.outbox.extend_with(|out| {
+            out.reserve(n + 64);
+            out.extend_from_slice(&h2_frame::headers_head(head.len() as u32, id, false, true));
+            out.extend_from_slice(head);
+            out.extend_from_slice(&data_head(len, id, false));
+            out.extend_from_slice(message);
+            out.extend_from_slice(&h2_frame::headers_head(trailers.len() as u32, id, true, true));
+            out.extend_from_slice(trailers);
+        });
+        self.stats.messages_sent += 1;
+        self.guard.sent();
+        self.guard.call_ended();
+        self.close_wire(s);
+        true
+    }
+
+    /// Client: gives the next queued call its stream (RFC 9113 §5.1.1) and frames as much of it as may go.
+    fn open_call(&mut self) {
+        let s = self.opening.front();
+        debug_assert!(s != NIL);
+        self.unlink(s);
+        let id = self.next_id;
+        self.next_id += 2;
+        self.open_slot(s, id);
+        if self.at_capacity && self.opening_len < self.cfg.max_queued_calls {
+            self.at_capacity = false;
+            self.push_event(crate::Event::Available);
+        }
+        self.stage_call(s, QUANTUM);
+    }
+
+    /// Frames up to about `quantum` octets of one call, and says where it belongs then.
+    fn stage_call(&mut self, s: u32, quantum: usize) {
+        let before = self.outbox.len();
+        if !self.slots[s].has(flag::HEAD_SENT) {
+            self.stage_head(s);
+        }
+        while !self.slots[s].out.is_empty() {
+            let used = self.outbox.len() - before;
+            if used >= quantum || !self.stage_data(s, (quantum - used).max(LEAST)) {
+                break;
+            }
+        }
+        let slot = &self.slots[s];
+        if slot.out.is_empty() && slot.has(flag::SEND_ENDED) {
+            if !slot.has(flag::END_SENT) {
+                self.stage_end(s);
+            }
+            self.send_side_ended(s);
+        } else {
+            self.schedule(s);
+            self.tell_call_room(s);
+        }
+    }
+
+    /// One DATA frame. False: a window is used up.
+    fn stage_data(&mut self, s: u32, quantum: usize) -> bool {
+        let slot = &mut self.slots[s];
+        let windows = self.send_window.room().min(slot.send_window.room());
+        let n = slot.out_len.min(windows).min(self.peer.max_frame as usize).min(quantum);
+        if n == 0 && slot.out_len > 0 {
+            return false;
+        }
+        let last = n == slot.out_len && slot.has(flag::SEND_ENDED) && !slot.has(flag::TRAILERS);
+        self.send_window.consume(n as u32);
+        slot.send_window.consume(n as u32);
+        slot.out_len -= n;
+        self.queued -= n;
+        if last {
+            slot.set(flag::END_SENT);
+        }
+        self.outbox.extend(&data_head(n as u32, slot.id, last));
+        self.guard.sent();
+        let mut left = n;
+        while let Some(front) = self.slots[s].out.front_mut() {
+            if left == 0 && front.len() > 0 {
+                break;
+            }
+            left -= move_octets(front, left, &mut self.segment, &mut self.outbox);
+            if front.len() == 0 {
+                if !matches!(front, Out::Raw(_)) {
+                    self.stats.messages_sent += 1;
+                }
+                self.slots[s].out.pop_front();
+            }
+        }
+        true
+    }
+
+    /// END_STREAM, where no DATA frame carried it.
+    fn stage_end(&mut self, s: u32) {
+        let slot = &mut self.slots[s];
+        slot.set(flag::END_SENT);
+        if slot.has(flag::TRAILERS) {
+            self.stage_trailers(s);
+        } else {
+            let id = slot.id;
+            self.outbox.extend(&data_head(0, id, true));
+        }
+        self.guard.sent();
+    }
+
+    /// Our side is over. A server is then done with the stream; a request not yet complete is stopped (RFC 9113 §8.1).
+    fn send_side_ended(&mut self, s: u32) {
+        let slot = &self.slots[s];
+        if self.role == Role::Server {
+            self.guard.call_ended();
+            if !slot.has(flag::REMOTE_END) {
+                let id = slot.id;
+                self.outbox.extend(&h2_frame::reset(id, ErrorCode::NO_ERROR));
+                self.stats.resets_sent += 1;
+                self.control.remember(id);
+            }
+            self.close_wire(s);
+        } else {
+            self.close_if_done(s);
+        }
+    }
+
+    /// A message that waits for a window moves out of the shared segment.
+    pub(super) fn spill(&mut self, s: u32) {
+        let segment = &mut self.segment;
+        for out in &mut self.slots[s].out {
+            if let Out::Segment { start, len } = *out {
+                let octets = segment.get(start, len);
+                let [a, b, c, d, e, ..] = *octets else { continue };
+                let payload = Payload::from(Bytes::copy_from_slice(&octets[5..]));
+                *out = Out::Message { payload, prefix: [a, b, c, d, e], prefix_left: 5 };
+                segment.free(len);
+            }
+        }
+    }
+
+    /// Room came free in a call's own buffer.
+    #[inline]
+    fn tell_call_room(&mut self, s: u32) {
+        let slot = &self.slots[s];
+        // A call with nothing queued is always let in, so the last octet framed is the latest moment to tell.
+        if slot.has(flag::WANTS_ROOM) && (slot.out.is_empty() || slot.out_len <= self.cfg.send_buffer as usize / 2 && !self.is_crowded()) {
+            self.push_writable(s);
+        }
+    }
+
+    /// The whole connection has more to send than it should hold.
+    #[inline]
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.queued >= self.cfg.connection_send_buffer as usize
+    }
+}
+
+/// Moves up to `left` octets from the front of a queue to the outbox; returns how many.
+fn move_octets(front: &mut Out, left: usize, segment: &mut Segment, outbox: &mut crate::tx::Outbox) -> usize {
+    match front {
+        Out::Segment { start, len } => {
+            let n = left.min(*len as usize);
+            let octets = segment.get(*start, *len);
+            outbox.extend(&octets[..n]);
+            let (whole, rest) = (*len, &octets[n..]);
+            // What is left of it is a message cut in the middle: it must not pin the segment.
+            let prefix_left = 5_usize.saturating_sub(n);
+            let mut prefix = [0; 5];
+            prefix[5 - prefix_left..].copy_from_slice(&rest[..prefix_left]);
+            let payload = Payload::from(Bytes::copy_from_slice(&rest[prefix_left..]));
+            *front = Out::Message { payload, prefix, prefix_left: prefix_left as u8 };
+            segment.free(whole);
+            n
+        }
+        Out::Message { payload, prefix, prefix_left } => {
+            let from_prefix = left.min(*prefix_left as usize);
+            let at = 5 - *prefix_left as usize;
+            outbox.extend(&prefix[at..at + from_prefix]);
+            *prefix_left -= from_prefix as u8;
+            from_prefix + move_buf(payload, left - from_prefix, outbox)
+        }
+        Out::Raw(octets) => move_buf(octets, left, outbox),
+    }
+}
+
+fn move_buf(buf: &mut impl Buf, left: usize, outbox: &mut crate::tx::Outbox) -> usize {
+    let mut moved = 0;
+    while moved < left && buf.has_remaining() {
+        let n = buf.chunk().len().min(left - moved);
+        if n >= LINK {
+            outbox.link(buf.copy_to_bytes(n));
+        } else {
+            outbox.extend(&buf.chunk()[..n]);
+            buf.advance(n);
+        }
+        moved += n;
+    }
+    moved
+}

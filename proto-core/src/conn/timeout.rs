@@ -1,0 +1,78 @@
+//! Time passes: what is due.
+
+use super::{Connection, Phase, Role, Timer, timer::earlier};
+use crate::{CloseReason, Timestamp, error::ErrorCode, stream::flag};
+
+impl Connection {
+    /// The earliest instant at which something is due: exact for the connection's own waits, a lower bound for calls.
+    #[inline]
+    pub(super) fn next_deadline(&self) -> Option<Timestamp> {
+        let due = self.timers.earliest();
+        if self.outbox.is_empty() { due } else { earlier(due, Some(self.write_deadline())) }
+    }
+
+    fn write_deadline(&self) -> Timestamp {
+        self.moved.0.saturating_add(self.cfg.write_timeout)
+    }
+
+    pub(super) fn time_out(&mut self) {
+        let now = self.now;
+        if !self.outbox.is_empty() {
+            if self.moved.1 != self.outbox.written() {
+                self.moved = (now, self.outbox.written());
+            } else if self.write_deadline() <= now {
+                self.write_stalled();
+            }
+        }
+        while let Some(timer) = self.timers.due(now) {
+            self.timer_fired(timer);
+        }
+        if self.timers.calls_due(now) {
+            self.scan_deadlines();
+        }
+    }
+
+    /// The transport takes nothing: nobody will ever read what waits.
+    fn write_stalled(&mut self) {
+        self.end_connection(CloseReason::Timeout { what: "the peer reads nothing" });
+        self.control.clear();
+        self.outbox.clear();
+    }
+
+    fn timer_fired(&mut self, timer: Timer) {
+        match timer {
+            Timer::Handshake => self.give_up("the peer's preface and SETTINGS did not come", ErrorCode::SETTINGS_TIMEOUT),
+            Timer::SettingsAck => self.give_up("our SETTINGS were not acknowledged", ErrorCode::SETTINGS_TIMEOUT),
+            Timer::HeaderBlock => self.give_up("a header block did not end", ErrorCode::ENHANCE_YOUR_CALM),
+            Timer::DrainPing => self.drain_goes_on(),
+            Timer::DrainEnd => {
+                self.control.clear();
+                if self.phase != Phase::Preface {
+                    let last = self.drain.last_accepted.unwrap_or(self.last_peer_id);
+                    self.control.goaway(if self.role == Role::Server { last } else { 0 }, ErrorCode::NO_ERROR, "drain_deadline");
+                }
+                self.end_connection(CloseReason::Local);
+            }
+        }
+    }
+
+    fn give_up(&mut self, what: &'static str, code: ErrorCode) {
+        self.control.clear();
+        if self.phase != Phase::Preface {
+            self.control.goaway(self.last_peer_id, code, what);
+        }
+        self.end_connection(CloseReason::Timeout { what });
+    }
+
+    /// Ends the calls whose deadline has passed, and finds the next one.
+    fn scan_deadlines(&mut self) {
+        for s in self.slots.all() {
+            let slot = &self.slots[s];
+            if slot.live && !slot.has(flag::CLOSED) && slot.deadline.is_some_and(|at| at <= self.now) {
+                self.deadline_passed(s);
+            }
+        }
+        let next = self.slots.live().filter(|(_, slot)| !slot.has(flag::CLOSED)).fold(None, |least, (_, slot)| earlier(least, slot.deadline));
+        self.timers.calls_scanned(next);
+    }
+}

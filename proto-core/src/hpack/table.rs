@@ -1,0 +1,224 @@
+//! The dynamic table (RFC 7541 §2.3.2, §4): fields, newest first, of a bounded size.
+//!
+//! Two rings: of entries, and of the octets of their fields, each field in one piece. Neither has anything until the first insertion, and
+//! both grow with use, so that an idle connection costs little. At most they take twice `max` octets, and 16 octets for each 32 of `max`
+//! (rounded up to a power of two).
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::LARGEST_TABLE;
+
+/// Octets that an entry counts beyond its name and value (RFC 7541 §4.1).
+const OVERHEAD: usize = 32;
+
+const FIRST_ENTRIES: usize = 8;
+const FIRST_OCTETS: usize = 256;
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Entry {
+    /// A word of the table's user.
+    pub(super) word: u32,
+    offset: u32,
+    name_len: u32,
+    value_len: u32,
+}
+
+impl Entry {
+    fn len(self) -> usize {
+        self.name_len as usize + self.value_len as usize
+    }
+
+    /// Octets of the ring that it occupies: never none, so that no two entries share an offset.
+    fn footprint(self) -> usize {
+        self.len().max(1)
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Table {
+    /// The entry with the serial number `n` is at `n % entries.len()`, which is 0 or a power of two.
+    entries: Vec<Entry>,
+    octets: Vec<u8>,
+    /// Where the next field's octets go, if they fit there.
+    write: usize,
+    /// The serial number of the next entry. Numbers wrap around.
+    next: u32,
+    count: usize,
+    size: usize,
+    max: usize,
+    generation: u32,
+}
+
+impl Table {
+    pub(super) const fn new(max: usize) -> Self {
+        Self { entries: Vec::new(), octets: Vec::new(), write: 0, next: 0, count: 0, size: 0, max, generation: 0 }
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The size by RFC 7541 §4.1, never above [`max`](Self::max).
+    pub(super) fn size(&self) -> usize {
+        self.size
+    }
+
+    pub(super) fn max(&self) -> usize {
+        self.max
+    }
+
+    /// Changes with the contents and with `max`.
+    pub(super) fn generation(&self) -> u32 {
+        self.generation
+    }
+
+    pub(super) fn touch(&mut self) {
+        self.generation = self.generation.wrapping_add(1);
+    }
+
+    /// Slots for entries; changes only by [`insert`](Self::insert) and [`set_max`](Self::set_max).
+    pub(super) fn capacity(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// The serial number that the next insertion gets.
+    pub(super) fn next_serial(&self) -> u32 {
+        self.next
+    }
+
+    /// The entry that is `age` insertions older than the newest.
+    #[inline]
+    pub(super) fn get(&self, age: usize) -> Option<&Entry> {
+        if age >= self.count {
+            return None;
+        }
+        self.entries.get(self.slot(age))
+    }
+
+    /// Name and value of an entry of this table that is still there.
+    #[inline]
+    pub(super) fn field(&self, entry: &Entry) -> (&[u8], &[u8]) {
+        let offset = entry.offset as usize;
+        self.octets[offset..offset + entry.len()].split_at(entry.name_len as usize)
+    }
+
+    /// Newest first.
+    pub(super) fn fields(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        (0..self.count).filter_map(|age| self.get(age)).map(|entry| self.field(entry))
+    }
+
+    /// Whether a field fits, after eviction.
+    pub(super) fn admits(&self, name: &[u8], value: &[u8]) -> bool {
+        name.len() + value.len() + OVERHEAD <= self.max
+    }
+
+    /// Inserts a field, after evicting what must go. One that is larger than the table only empties it (RFC 7541 §4.4).
+    pub(super) fn insert(&mut self, word: u32, name: &[u8], value: &[u8]) {
+        self.touch();
+        let size = name.len() + value.len() + OVERHEAD;
+        if size > self.max {
+            self.evict_to(0);
+            return;
+        }
+        self.evict_to(self.max - size);
+        let mut entry = Entry { word, offset: 0, name_len: name.len() as u32, value_len: value.len() as u32 };
+        let offset = self.make_room(entry.footprint());
+        entry.offset = offset as u32;
+        self.octets[offset..offset + name.len()].copy_from_slice(name);
+        self.octets[offset + name.len()..offset + entry.len()].copy_from_slice(value);
+        self.write = offset + entry.footprint();
+
+        if self.count == self.entries.len() {
+            self.grow_entries();
+        }
+        let slot = self.next as usize & (self.entries.len() - 1);
+        self.entries[slot] = entry;
+        self.next = self.next.wrapping_add(1);
+        self.count += 1;
+        self.size += size;
+    }
+
+    /// Changes the largest size, and evicts what no longer fits (RFC 7541 §4.3).
+    pub(super) fn set_max(&mut self, max: usize) {
+        debug_assert!(max <= LARGEST_TABLE, "sizes are checked before");
+        if max == self.max {
+            return;
+        }
+        self.touch();
+        self.max = max;
+        self.evict_to(max);
+        if max == 0 {
+            self.entries = Vec::new();
+            self.octets = Vec::new();
+        }
+    }
+
+    fn slot(&self, age: usize) -> usize {
+        // Wraps to a huge number, and by the mask to a slot, also when there are no slots yet.
+        self.next.wrapping_sub(1).wrapping_sub(age as u32) as usize & self.entries.len().wrapping_sub(1)
+    }
+
+    fn oldest(&self) -> Option<Entry> {
+        self.get(self.count.checked_sub(1)?).copied()
+    }
+
+    fn evict_to(&mut self, size: usize) {
+        while self.size > size {
+            let oldest = self.oldest().expect("a table with a size has entries");
+            self.size -= oldest.len() + OVERHEAD;
+            self.count -= 1;
+        }
+    }
+
+    /// Where `len` octets go that are in nobody's way.
+    fn make_room(&mut self, len: usize) -> usize {
+        if let Some(offset) = self.room(len) {
+            return offset;
+        }
+        self.grow_octets(len);
+        self.write
+    }
+
+    fn room(&self, len: usize) -> Option<usize> {
+        let end = self.octets.len();
+        let Some(oldest) = self.oldest() else { return (len <= end).then_some(0) };
+        let first = oldest.offset as usize;
+        if self.write <= first {
+            return (self.write + len <= first).then_some(self.write);
+        }
+        // A field is in one piece: what is left at the end stays unused until the ring comes around. Two times `max` are always
+        // enough for that: neither the rest at the end nor the contents are larger than `max`.
+        if self.write + len <= end { Some(self.write) } else { (len <= first).then_some(0) }
+    }
+
+    /// Moves everything to a larger ring, oldest first.
+    #[cold]
+    fn grow_octets(&mut self, len: usize) {
+        let wanted = (2 * self.octets.len()).max(FIRST_OCTETS).min(2 * self.max);
+        let live = self.size - OVERHEAD * self.count + self.count;
+        let mut octets = vec![0; wanted.max(live + len)];
+        let mut write = 0;
+        for age in (0..self.count).rev() {
+            let slot = self.slot(age);
+            let entry = &mut self.entries[slot];
+            let (from, len) = (entry.offset as usize, entry.len());
+            octets[write..write + len].copy_from_slice(&self.octets[from..from + len]);
+            entry.offset = write as u32;
+            write += entry.footprint();
+        }
+        self.octets = octets;
+        self.write = write;
+    }
+
+    #[cold]
+    fn grow_entries(&mut self) {
+        let mut entries = vec![Entry::default(); (2 * self.entries.len()).max(FIRST_ENTRIES)];
+        let mask = entries.len() - 1;
+        for age in 0..self.count {
+            let serial = self.next.wrapping_sub(1).wrapping_sub(age as u32) as usize;
+            entries[serial & mask] = self.entries[serial & (self.entries.len() - 1)];
+        }
+        self.entries = entries;
+    }
+}

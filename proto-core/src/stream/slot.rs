@@ -1,0 +1,261 @@
+//! What is known of one stream. Slots are recycled with their buffers, so a steady state allocates nothing.
+
+use crate::{
+    Metadata, Payload, Shape, Status, Timestamp, Token,
+    error::ErrorCode,
+    flow::{Credit, Window},
+    shape::{recv::RecvState, send::SendState},
+    store::{Links, NIL},
+};
+use alloc::{boxed::Box, collections::VecDeque, vec::Vec};
+use bytes::Bytes;
+
+/// One bit each of a [`Slot`]'s `flags`.
+pub(crate) mod flag {
+    /// A raw stream, not a gRPC call.
+    pub(crate) const HTTP: u32 = 1;
+    /// The application holds it: the slot stays until it lets go.
+    pub(crate) const HELD: u32 = 1 << 1;
+    /// Server: `Incoming` was queued.
+    pub(crate) const OFFERED: u32 = 1 << 2;
+    /// The peer ended its side (END_STREAM).
+    pub(crate) const REMOTE_END: u32 = 1 << 3;
+    /// Nothing more goes over the wire in either direction.
+    pub(crate) const CLOSED: u32 = 1 << 4;
+    /// Our head was framed.
+    pub(crate) const HEAD_SENT: u32 = 1 << 5;
+    /// Our head shall go out now, message or not.
+    pub(crate) const HEAD_DUE: u32 = 1 << 6;
+    /// We queued our end: nothing may be sent behind it.
+    pub(crate) const SEND_ENDED: u32 = 1 << 7;
+    /// END_STREAM was framed.
+    pub(crate) const END_SENT: u32 = 1 << 8;
+    /// Client: the response's head came.
+    pub(crate) const HEAD_RECEIVED: u32 = 1 << 9;
+    /// An event of this kind is queued.
+    pub(crate) const EVENT_READABLE: u32 = 1 << 10;
+    pub(crate) const EVENT_WRITABLE: u32 = 1 << 11;
+    pub(crate) const EVENT_HEADERS: u32 = 1 << 12;
+    /// `send` answered `Blocked`: owe a `Writable`.
+    pub(crate) const WANTS_ROOM: u32 = 1 << 13;
+    /// Stream credit waits to be announced (is in `Connection::credits`).
+    pub(crate) const CREDIT_DUE: u32 = 1 << 14;
+    /// A message larger than the window waits for receive budget (is in `Connection::starved`).
+    pub(crate) const STARVED: u32 = 1 << 15;
+    /// Server: ended before the application finished it; what it does now is moot.
+    pub(crate) const CUT_SHORT: u32 = 1 << 16;
+    /// Received octets are dropped: the rest of a message over the limit, a body nobody reads.
+    pub(crate) const DISCARD: u32 = 1 << 17;
+    /// The queued end is END_STREAM on trailers (server, raw trailers), not on DATA.
+    pub(crate) const TRAILERS: u32 = 1 << 18;
+    /// Raw: the peer reset it; `reset` has the code.
+    pub(crate) const PEER_RESET: u32 = 1 << 19;
+    /// Client: the server certainly did not process it.
+    pub(crate) const UNPROCESSED: u32 = 1 << 20;
+}
+
+/// Something queued behind the head.
+#[derive(Debug)]
+pub(crate) enum Out {
+    /// A message with its prefix, in the connection's shared segment.
+    Segment { start: u32, len: u32 },
+    /// A message of its own; `prefix_left` octets of the prefix are not framed yet.
+    Message { payload: Payload, prefix: [u8; 5], prefix_left: u8 },
+    /// Octets of a raw body.
+    Raw(Bytes),
+}
+
+impl Out {
+    /// Octets not yet framed.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Segment { len, .. } => *len as usize,
+            Self::Message { payload, prefix_left, .. } => payload.len() + *prefix_left as usize,
+            Self::Raw(octets) => octets.len(),
+        }
+    }
+}
+
+/// A whole message that waits for the application.
+#[derive(Debug)]
+pub(crate) struct Inbound {
+    pub(crate) payload: Payload,
+    pub(crate) credit: Credit,
+    /// Octets that were granted beyond the stream's window for it.
+    pub(crate) extra: u32,
+}
+
+/// The message that is being received.
+#[derive(Debug, Default)]
+pub(crate) struct Assembly {
+    pub(crate) prefix: [u8; 5],
+    pub(crate) prefix_len: u8,
+    pub(crate) left: u32,
+    pub(crate) octets: Vec<u8>,
+    pub(crate) credit: Credit,
+    pub(crate) extra: u32,
+    /// Octets counted in `Connection::ahead` for it.
+    pub(crate) reserved: u32,
+}
+
+impl Assembly {
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.prefix_len == 0
+    }
+}
+
+/// A server's end that is more than "OK, no trailers".
+#[derive(Debug)]
+pub(crate) struct Ending {
+    pub(crate) status: Status,
+    pub(crate) trailers: Metadata,
+    /// `:status` of a Trailers-Only answer.
+    pub(crate) http_status: u16,
+}
+
+#[derive(Debug)]
+pub(crate) struct Slot {
+    pub(crate) generation: u32,
+    pub(crate) live: bool,
+    pub(crate) shape: Shape,
+    pub(crate) receive: RecvState,
+    pub(crate) sent: SendState,
+    /// Stream identifier; 0: none yet.
+    pub(crate) id: u32,
+    pub(crate) flags: u32,
+    pub(crate) links: Links,
+    pub(crate) route: u32,
+    pub(crate) token: Token,
+    pub(crate) deadline: Option<Timestamp>,
+
+    pub(crate) recv_window: Window,
+    /// Taken octets not yet announced by WINDOW_UPDATE.
+    pub(crate) credit_due: u32,
+    /// Messages the application asked for and has not got.
+    pub(crate) demand: u32,
+    pub(crate) assembly: Assembly,
+    pub(crate) inbox: VecDeque<Inbound>,
+    /// Octets behind a full inbox, and the bodies of raw streams; charged to `backlog_credit`.
+    pub(crate) backlog: Vec<u8>,
+    pub(crate) backlog_credit: Credit,
+    pub(crate) content_length: Option<u64>,
+
+    pub(crate) send_window: Window,
+    pub(crate) out: VecDeque<Out>,
+    pub(crate) out_len: usize,
+    /// Metadata of our head (client: custom metadata; server: initial metadata; raw: the fields).
+    pub(crate) out_head: Metadata,
+    /// Client: `:path`. Raw: unused.
+    pub(crate) path: Bytes,
+    /// `:status` of a raw response.
+    pub(crate) http_status: u16,
+    pub(crate) ending: Option<Box<Ending>>,
+
+    /// The peer's head, its pseudo-fields and other fields of the call, its trailers.
+    pub(crate) metadata: Metadata,
+    pub(crate) extra: Metadata,
+    pub(crate) trailers: Metadata,
+    /// Client: how it ended.
+    pub(crate) outcome: Option<Status>,
+    pub(crate) reset: ErrorCode,
+}
+
+impl Slot {
+    pub(crate) fn new() -> Self {
+        Self {
+            generation: 0,
+            live: false,
+            shape: Shape::Bidi,
+            receive: RecvState::Open,
+            sent: SendState::Open,
+            id: 0,
+            flags: 0,
+            links: Links::UNLINKED,
+            route: NIL,
+            token: Token(0),
+            deadline: None,
+            recv_window: Window::new(0),
+            credit_due: 0,
+            demand: 0,
+            assembly: Assembly::default(),
+            inbox: VecDeque::new(),
+            backlog: Vec::new(),
+            backlog_credit: Credit::default(),
+            content_length: None,
+            send_window: Window::new(0),
+            out: VecDeque::new(),
+            out_len: 0,
+            out_head: Metadata::new(),
+            path: Bytes::new(),
+            http_status: 0,
+            ending: None,
+            metadata: Metadata::new(),
+            extra: Metadata::new(),
+            trailers: Metadata::new(),
+            outcome: None,
+            reset: ErrorCode::NO_ERROR,
+        }
+    }
+
+    #[inline]
+    pub(crate) const fn has(&self, flags: u32) -> bool {
+        self.flags & flags != 0
+    }
+
+    #[inline]
+    pub(crate) const fn set(&mut self, flags: u32) {
+        self.flags |= flags;
+    }
+
+    #[inline]
+    pub(crate) const fn unset(&mut self, flags: u32) {
+        self.flags &= !flags;
+    }
+
+    /// Back to the state of `new`, but for the generation and the buffers. Credits must have been settled.
+    #[inline]
+    pub(crate) fn recycle(&mut self) {
+        debug_assert!(self.inbox.is_empty() && self.out.is_empty() && self.assembly.is_empty());
+        self.receive = RecvState::Open;
+        self.sent = SendState::Open;
+        self.id = 0;
+        self.flags = 0;
+        self.route = NIL;
+        self.token = Token(0);
+        self.deadline = None;
+        self.credit_due = 0;
+        self.demand = 0;
+        self.content_length = None;
+        self.out_len = 0;
+        self.out_head.clear();
+        self.metadata.clear();
+        self.extra.clear();
+        self.trailers.clear();
+        if !self.path.is_empty() {
+            self.path = Bytes::new();
+        }
+        self.ending = None;
+        self.outcome = None;
+        self.reset = ErrorCode::NO_ERROR;
+        // Buffers of an ordinary size stay for the next stream; large ones were one stream's affair.
+        self.backlog.clear();
+        if self.backlog.capacity() > 4096 {
+            self.backlog = Vec::new();
+        }
+        if self.inbox.capacity() > 16 {
+            self.inbox = VecDeque::new();
+        }
+        if self.out.capacity() > 16 {
+            self.out = VecDeque::new();
+        }
+    }
+
+    /// The first message of `out` was framed in part: the stream can only go on with the rest of it, or be reset.
+    pub(crate) fn mid_message(&self) -> bool {
+        match self.out.front() {
+            Some(Out::Message { prefix_left, .. }) => self.has(flag::HEAD_SENT) && *prefix_left < 5,
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! Building a call and waiting for it.
+
+use super::Channel;
+use crate::{
+    Context,
+    cell::{CallCell, Closing, Start},
+    stream::{Sender, Side, Streaming, abandon},
+};
+use pintle_core::{Code, Message, Metadata, Payload, Shape, Status, Timestamp, grpc::InvalidMetadata};
+use std::{
+    fmt,
+    future::{Future, IntoFuture},
+    pin::Pin,
+    sync::Arc,
+    task::{self, Poll},
+    time::Duration,
+};
+
+/// A call that has not started: set its options, then `.await` it (or `.open()` a stream).
+#[must_use = "a call starts when it is awaited or opened"]
+pub struct CallBuilder<K> {
+    channel: Channel,
+    path: &'static str,
+    shape: Shape,
+    request: Option<Payload>,
+    metadata: Metadata,
+    deadline: Option<Timestamp>,
+    invalid: Option<InvalidMetadata>,
+    kind: K,
+}
+
+/// A call with one message each way; `.await` gives the reply.
+pub type UnaryCall<T> = CallBuilder<Unary<T>>;
+/// A call with one message out and many back; `.await` gives a [`Streaming`].
+pub type ServerStreamingCall<T> = CallBuilder<ServerStreaming<T>>;
+/// A call with many messages out and one back; `.open().await` gives a [`Sender`] and a [`Reply`].
+pub type ClientStreamingCall<Q, P> = CallBuilder<ClientStreaming<Q, P>>;
+/// A call with many messages each way; `.open().await` gives a [`Sender`] and a [`Streaming`].
+pub type BidiCall<Q, P> = CallBuilder<Bidi<Q, P>>;
+
+type Decode<T> = fn(Message) -> Result<T, Status>;
+type Encode<T> = fn(&T) -> Payload;
+
+/// The kind of a [`UnaryCall`].
+pub struct Unary<T> {
+    pub(super) decode: Decode<T>,
+}
+
+/// The kind of a [`ServerStreamingCall`].
+pub struct ServerStreaming<T> {
+    pub(super) decode: Decode<T>,
+}
+
+/// The kind of a [`ClientStreamingCall`].
+pub struct ClientStreaming<Q, P> {
+    pub(super) encode: Encode<Q>,
+    pub(super) decode: Decode<P>,
+}
+
+/// The kind of a [`BidiCall`].
+pub struct Bidi<Q, P> {
+    pub(super) encode: Encode<Q>,
+    pub(super) decode: Decode<P>,
+}
+
+/// A reply with the metadata around it; see [`CallBuilder::response`].
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Response<T> {
+    /// The message.
+    pub message: T,
+    /// The initial metadata.
+    pub headers: Metadata,
+    /// The trailing metadata.
+    pub trailers: Metadata,
+}
+
+impl<K> CallBuilder<K> {
+    pub(super) fn new(channel: &Channel, path: &'static str, shape: Shape, request: Option<Payload>, kind: K) -> Self {
+        Self { channel: channel.clone(), path, shape, request, metadata: Metadata::new(), deadline: None, invalid: None, kind }
+    }
+
+    /// Ends the call with DEADLINE_EXCEEDED when it takes longer than this from now, connecting included. The server
+    /// is told how much time is left.
+    pub fn deadline(mut self, after: Duration) -> Self {
+        let now = self.channel.queue().now();
+        self.deadline = Some(now.saturating_add(after));
+        self
+    }
+
+    /// [`deadline`](Self::deadline) as an instant.
+    pub fn deadline_at(mut self, at: Timestamp) -> Self {
+        self.deadline = Some(at);
+        self
+    }
+
+    /// Takes over the deadline of the call that this one is made for (unless this one's is earlier).
+    pub fn within(mut self, cx: &Context) -> Self {
+        self.deadline = [self.deadline, cx.deadline()].into_iter().flatten().min();
+        self
+    }
+
+    /// Adds a field to the request's metadata. A key or value that cannot be sent ends the call with INTERNAL.
+    pub fn metadata(mut self, key: &str, value: &str) -> Self {
+        let added = self.metadata.append(key, value);
+        self.note(added)
+    }
+
+    /// [`metadata`](Self::metadata) for a binary value; the key ends in `-bin`.
+    pub fn metadata_bin(mut self, key: &str, value: &[u8]) -> Self {
+        let added = self.metadata.append_bin(key, value);
+        self.note(added)
+    }
+
+    fn note(mut self, added: Result<(), InvalidMetadata>) -> Self {
+        if let Err(invalid) = added {
+            self.invalid.get_or_insert(invalid);
+        }
+        self
+    }
+
+    /// Hands the call over to the connection.
+    fn start(self) -> (Arc<CallCell>, K) {
+        let start = Start { path: self.path, shape: self.shape, metadata: self.metadata, deadline: self.deadline };
+        let mut state = CallCell::starting(self.channel.queue(), start);
+        if let Some(request) = self.request {
+            state.queued = request.len();
+            state.outbox.push(request);
+            state.closing = Closing::Half;
+        }
+        state.wake_at_end_only = matches!(self.shape, Shape::Unary | Shape::ClientStreaming);
+        let cell = CallCell::from_state(state);
+        match self.invalid {
+            None => self.channel.start(&cell),
+            Some(invalid) => cell.end(Status::internal(invalid.to_string()), Metadata::new()),
+        }
+        (cell, self.kind)
+    }
+}
+
+impl<T> CallBuilder<Unary<T>> {
+    /// The same call, giving the metadata with the message.
+    pub fn response(self) -> WithResponse<T> {
+        let (cell, kind) = self.start();
+        WithResponse { reply: Reply { cell, decode: kind.decode } }
+    }
+}
+
+impl<T> IntoFuture for CallBuilder<Unary<T>> {
+    type Output = Result<T, Status>;
+    type IntoFuture = UnaryFuture<T>;
+
+    fn into_future(self) -> UnaryFuture<T> {
+        let (cell, kind) = self.start();
+        Reply { cell, decode: kind.decode }
+    }
+}
+
+impl<T> CallBuilder<ServerStreaming<T>> {
+    /// Starts the call. It does not wait for the server: a call that fails says so at the stream's first `next`.
+    pub fn open(self) -> Opening<Streaming<T>> {
+        let (cell, kind) = self.start();
+        Opening(Some(Streaming::new(cell, kind.decode, Side::Client)))
+    }
+}
+
+impl<T> IntoFuture for CallBuilder<ServerStreaming<T>> {
+    type Output = Result<Streaming<T>, Status>;
+    type IntoFuture = Opening<Streaming<T>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        self.open()
+    }
+}
+
+impl<Q, P> CallBuilder<ClientStreaming<Q, P>> {
+    /// Starts the call. It does not wait for the server: a call that fails says so at a send, and as its reply.
+    pub fn open(self) -> Opening<(Sender<Q>, Reply<P>)> {
+        let (cell, kind) = self.start();
+        let out = Sender::new(Arc::clone(&cell), kind.encode, Side::Client);
+        Opening(Some((out, Reply { cell, decode: kind.decode })))
+    }
+}
+
+impl<Q, P> IntoFuture for CallBuilder<ClientStreaming<Q, P>> {
+    type Output = Result<(Sender<Q>, Reply<P>), Status>;
+    type IntoFuture = Opening<(Sender<Q>, Reply<P>)>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        self.open()
+    }
+}
+
+impl<Q, P> CallBuilder<Bidi<Q, P>> {
+    /// Starts the call. It does not wait for the server: a call that fails says so at a send and at `next`.
+    pub fn open(self) -> Opening<(Sender<Q>, Streaming<P>)> {
+        let (cell, kind) = self.start();
+        let out = Sender::new(Arc::clone(&cell), kind.encode, Side::Client);
+        Opening(Some((out, Streaming::new(cell, kind.decode, Side::Client))))
+    }
+}
+
+impl<Q, P> IntoFuture for CallBuilder<Bidi<Q, P>> {
+    type Output = Result<(Sender<Q>, Streaming<P>), Status>;
+    type IntoFuture = Opening<(Sender<Q>, Streaming<P>)>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        self.open()
+    }
+}
+
+/// A stream that is being opened.
+#[must_use = "futures do nothing unless awaited"]
+pub struct Opening<T>(Option<T>);
+
+impl<T> Unpin for Opening<T> {}
+
+impl<T> Future for Opening<T> {
+    type Output = Result<T, Status>;
+
+    fn poll(mut self: Pin<&mut Self>, _cx: &mut task::Context<'_>) -> Poll<Self::Output> {
+        Poll::Ready(self.0.take().ok_or_else(|| Status::internal("a call was opened twice")))
+    }
+}
+
+/// The one message that comes back. Dropping it before it is ready cancels the call: the server's handler is told.
+#[must_use = "dropping a reply cancels its call"]
+pub struct Reply<T> {
+    cell: Arc<CallCell>,
+    decode: Decode<T>,
+}
+
+/// What a [`UnaryCall`] becomes when it is awaited.
+pub type UnaryFuture<T> = Reply<T>;
+
+/// A [`Reply`] together with the metadata around it.
+#[must_use = "dropping a reply cancels its call"]
+pub struct WithResponse<T> {
+    reply: Reply<T>,
+}
+
+impl<T> Reply<T> {
+    fn poll_response(&mut self, cx: &mut task::Context<'_>) -> Poll<Result<(Message, Metadata, Metadata), Status>> {
+        self.cell.poll_news(cx, |state| {
+            let status = state.over.as_ref()?;
+            if status.code() != Code::Ok {
+                return Some(Err(status.clone()));
+            }
+            let missing = || Status::internal("the call ended with OK and without a message");
+            let message = state.inbox.pop().ok_or_else(missing);
+            let (headers, trailers) = (state.head.take().unwrap_or_default(), std::mem::take(&mut state.trailers));
+            Some(message.map(|message| (message, headers, trailers)))
+        })
+    }
+}
+
+impl<T> Unpin for Reply<T> {}
+
+impl<T> Future for Reply<T> {
+    type Output = Result<T, Status>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
+        let decode = self.decode;
+        self.poll_response(cx).map(|response| decode(response?.0))
+    }
+}
+
+impl<T> Future for WithResponse<T> {
+    type Output = Result<Response<T>, Status>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
+        let decode = self.reply.decode;
+        self.reply.poll_response(cx).map(|response| {
+            let (message, headers, trailers) = response?;
+            Ok(Response { message: decode(message)?, headers, trailers })
+        })
+    }
+}
+
+impl<T> Drop for Reply<T> {
+    fn drop(&mut self) {
+        abandon(&self.cell);
+    }
+}
+
+impl<K> fmt::Debug for CallBuilder<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallBuilder").field("path", &self.path).field("deadline", &self.deadline).finish_non_exhaustive()
+    }
+}
+
+macro_rules! opaque {
+    ($($name:ident<$($param:ident),+>),+) => {$(
+        impl<$($param),+> fmt::Debug for $name<$($param),+> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($name)).finish_non_exhaustive()
+            }
+        }
+    )+};
+}
+opaque!(Unary<T>, ServerStreaming<T>, ClientStreaming<Q, P>, Bidi<Q, P>, Opening<T>, Reply<T>, WithResponse<T>);

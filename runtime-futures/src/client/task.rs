@@ -1,0 +1,355 @@
+//! The task of a client's connection: connects when a call needs it, then owns the connection until it ends.
+
+use super::{ChannelOptions, Connecting, Shared, lost};
+use crate::{
+    cell::{CallCell, Closing, PREFETCH, State},
+    driver::{App, Driver},
+    queue::{Command, Queue},
+    runtime::{Io, Runtime, Timer},
+};
+use pintle_core::{
+    Call, CallId, CallOptions, CloseReason, Code, Connection, Endpoint, Event, Metadata, Recv, RequestHead, SendError, StartError, Status,
+    Timestamp, grpc::Origin,
+};
+use std::{
+    future::poll_fn,
+    sync::{Arc, Weak},
+    task::{Context, Poll, Waker},
+};
+
+/// What every connection of a channel needs.
+pub(super) struct Site<R, C> {
+    pub(super) runtime: R,
+    pub(super) options: ChannelOptions,
+    pub(super) connector: C,
+}
+
+/// Serves `queue` over `io`.
+pub(super) fn spawn_now<R: Runtime, S: Io + Send, C>(site: &Arc<Site<R, C>>, channel: Weak<Shared>, queue: Arc<Queue>, io: S)
+where
+    C: Fn() -> Connecting<S> + Send + Sync + 'static,
+{
+    spawn_once(&site.runtime, channel, queue, io, Connection::client(&site.options.config, R::now()));
+}
+
+/// Serves `queue` over the stream that the connector makes when the first call comes.
+pub(super) fn spawn_later<R: Runtime, S: Io + Send, C>(site: &Arc<Site<R, C>>, channel: Weak<Shared>, queue: Arc<Queue>)
+where
+    C: Fn() -> Connecting<S> + Send + Sync + 'static,
+{
+    let site = Arc::clone(site);
+    site.runtime.clone().spawn(async move {
+        let mut waiting = Waiting { calls: Vec::new(), batch: Vec::new(), leaving: false };
+        if let Some(io) = waiting.connect(&site, &queue).await {
+            let endpoint = Connection::client(&site.options.config, R::now());
+            run(&site.runtime, channel, queue, io, endpoint, waiting.calls).await;
+        }
+    });
+}
+
+/// Serves `queue` over `io` by an endpoint of the user's.
+pub(super) fn spawn_once<R: Runtime, S: Io + Send, E: Endpoint + Send + 'static>(
+    runtime: &R,
+    channel: Weak<Shared>,
+    queue: Arc<Queue>,
+    io: S,
+    endpoint: E,
+) {
+    let task_runtime = runtime.clone();
+    runtime.spawn(async move { run(&task_runtime, channel, queue, io, endpoint, Vec::new()).await });
+}
+
+async fn run<R: Runtime, S: Io, E: Endpoint>(
+    runtime: &R,
+    channel: Weak<Shared>,
+    queue: Arc<Queue>,
+    io: S,
+    endpoint: E,
+    first: Vec<Arc<CallCell>>,
+) {
+    let app = ClientApp { channel, queue: Arc::clone(&queue), now: R::now, entries: Vec::new(), successor: None };
+    let mut driver = Driver::new(runtime, io, endpoint, app, Arc::clone(&queue));
+    first.into_iter().for_each(|cell| queue.push(Command::Start(cell)));
+    poll_fn(|cx| driver.poll(cx)).await;
+    let status = lost("the connection is closed");
+    for command in queue.die(status.clone()) {
+        if let Command::Start(cell) = command {
+            driver.app.forward(cell, &status);
+        }
+    }
+}
+
+/// Calls that wait for a connection.
+struct Waiting {
+    calls: Vec<Arc<CallCell>>,
+    batch: Vec<Command>,
+    /// Nobody will start more calls.
+    leaving: bool,
+}
+
+impl Waiting {
+    /// Connects as soon as there is a call. A failure ends the calls that wait; the next call tries again.
+    /// `None`: nobody needs the connection any more.
+    async fn connect<R: Runtime, S: Io, C: Fn() -> Connecting<S>>(&mut self, site: &Site<R, C>, queue: &Arc<Queue>) -> Option<S> {
+        let mut timer = site.runtime.timer();
+        loop {
+            let needed = poll_fn(|cx| {
+                self.collect(R::now(), queue, cx);
+                if self.calls.is_empty() && !self.leaving { Poll::Pending } else { Poll::Ready(!self.calls.is_empty()) }
+            });
+            if !needed.await {
+                return None;
+            }
+            let mut attempt = (site.connector)();
+            let give_up = R::now().saturating_add(site.options.connect_timeout);
+            let io = poll_fn(|cx| {
+                let now = R::now();
+                let next = self.collect(now, queue, cx);
+                match attempt.as_mut().poll(cx) {
+                    Poll::Ready(Ok(io)) => return Poll::Ready(Ok(io)),
+                    Poll::Ready(Err(error)) => return Poll::Ready(Err(format!("cannot connect: {error}"))),
+                    Poll::Pending if now >= give_up => return Poll::Ready(Err("cannot connect: timed out".to_owned())),
+                    Poll::Pending => {}
+                }
+                let at = next.map_or(give_up, |next| next.min(give_up));
+                if timer.poll_until(at, cx).is_ready() {
+                    cx.waker().wake_by_ref();
+                }
+                Poll::Pending
+            });
+            match io.await {
+                Ok(io) => return Some(io),
+                Err(why) => self.calls.drain(..).for_each(|cell| cell.end(lost(&why), Metadata::new())),
+            }
+        }
+    }
+
+    /// Takes what came in and drops what nobody waits for any more; says when the next deadline passes.
+    fn collect(&mut self, now: Timestamp, queue: &Queue, cx: &Context<'_>) -> Option<Timestamp> {
+        queue.register(cx.waker());
+        queue.take(&mut self.batch);
+        for command in self.batch.drain(..) {
+            match command {
+                Command::Start(cell) => self.calls.push(cell),
+                Command::Drain(_) => self.leaving = true,
+                Command::Call(_) | Command::Wake(_) => {}
+            }
+        }
+        let mut next = None;
+        self.calls.retain(|cell| {
+            let (abandoned, deadline) = {
+                let state = cell.lock();
+                (state.abandoned, state.extra.as_ref().and_then(|extra| extra.start.as_ref()?.deadline))
+            };
+            if deadline.is_some_and(|at| at <= now) {
+                let status = Status::new(Code::DeadlineExceeded, "the deadline passed while connecting").with_origin(Origin::Local);
+                cell.end(status, Metadata::new());
+                return false;
+            }
+            next = [next, deadline].into_iter().flatten().min();
+            !abandoned
+        });
+        next
+    }
+}
+
+/// The client's side of a connection: calls out, replies in.
+struct ClientApp {
+    channel: Weak<Shared>,
+    queue: Arc<Queue>,
+    now: fn() -> Timestamp,
+    /// By the core's slot.
+    entries: Vec<Option<(CallId, Arc<CallCell>)>>,
+    /// Takes the calls that this connection does not take any more.
+    successor: Option<Arc<Queue>>,
+}
+
+impl ClientApp {
+    fn start(&mut self, now: Timestamp, conn: &mut Connection, cell: Arc<CallCell>) {
+        let mut state = cell.lock();
+        if state.abandoned || state.over.is_some() {
+            return;
+        }
+        let Some(start) = state.extra.as_ref().and_then(|extra| extra.start.as_ref()) else { return };
+        let mut head = RequestHead::new(bytes::Bytes::from_static(start.path.as_bytes()), start.shape);
+        if !start.metadata.is_empty() {
+            head = head.with_metadata(&start.metadata);
+        }
+        let started = conn.start(now, head, CallOptions::default().deadline(start.deadline));
+        match started {
+            Ok(id) => {
+                state.extra = None;
+                state.slot = id.slot() as u32;
+                drop(state);
+                if self.entries.len() <= id.slot() {
+                    self.entries.resize_with(id.slot() + 1, || None);
+                }
+                self.entries[id.slot()] = Some((id, cell));
+                self.serve(conn, id.slot());
+            }
+            Err(StartError::Draining | StartError::Closed) => {
+                drop(state);
+                let why = conn.close_reason().map_or_else(|| "the connection is draining".to_owned(), describe);
+                self.forward(cell, &lost(&why));
+            }
+            Err(error) => {
+                drop(state);
+                cell.end(refused(error), Metadata::new());
+            }
+        }
+    }
+
+    /// Gives a call that did not start to the connection after this one; without one it ends with `status`.
+    fn forward(&mut self, cell: Arc<CallCell>, status: &Status) {
+        let Some(successor) = self.successor() else { return cell.end(status.clone(), Metadata::new()) };
+        cell.lock().queue = Arc::clone(&successor);
+        if let Err(status) = successor.start(Arc::clone(&cell)) {
+            cell.end(status, Metadata::new());
+        }
+    }
+
+    fn successor(&mut self) -> Option<Arc<Queue>> {
+        if self.successor.is_none() {
+            self.successor = self.channel.upgrade()?.replace(&self.queue, self.now);
+        }
+        self.successor.clone()
+    }
+
+    /// Does for the call in `slot` whatever its cell and the connection allow now.
+    fn serve(&mut self, conn: &mut Connection, slot: usize) {
+        let Some(Some((id, cell))) = self.entries.get(slot) else { return };
+        let mut state = cell.lock();
+        state.dirty = false;
+        let Ok(mut call) = conn.call(*id) else { return };
+        if state.abandoned {
+            call.cancel();
+            drop(state);
+            return self.finish(slot, Status::new(Code::Cancelled, "cancelled by the caller").with_origin(Origin::Local), Metadata::new());
+        }
+        if let Some(status) = push_out(&mut call, &mut state) {
+            call.cancel();
+            drop(state);
+            return self.finish(slot, status, Metadata::new());
+        }
+        pull(&mut call, &mut state);
+        if state.input_ended
+            && let Some(outcome) = call.take_outcome()
+        {
+            drop(state);
+            return self.finish(slot, outcome.status, outcome.trailers);
+        }
+        let wakers = [state.sender_to_wake(), state.reader_to_wake()];
+        drop(state);
+        wakers.into_iter().flatten().for_each(Waker::wake);
+    }
+
+    fn headers(&mut self, conn: &mut Connection, id: CallId) {
+        let Ok(mut call) = conn.call(id) else { return };
+        let Some(Some((_, cell))) = self.entries.get(id.slot()) else { return };
+        let metadata = if call.metadata().is_empty() { Metadata::new() } else { call.take_metadata() };
+        let mut state = cell.lock();
+        state.head = Some(metadata);
+        let reader = state.reader_to_wake();
+        drop(state);
+        if let Some(reader) = reader {
+            reader.wake();
+        }
+    }
+
+    fn finish(&mut self, slot: usize, status: Status, trailers: Metadata) {
+        if let Some((_, cell)) = self.entries[slot].take() {
+            cell.end(status, trailers);
+        }
+    }
+}
+
+impl App for ClientApp {
+    const LINGERS: bool = false;
+
+    fn command(&mut self, now: Timestamp, conn: &mut Connection, command: Command) {
+        match command {
+            Command::Start(cell) => self.start(now, conn, cell),
+            Command::Call(slot) => self.serve(conn, slot as usize),
+            Command::Wake(_) | Command::Drain(_) => {}
+        }
+    }
+
+    fn event(&mut self, _now: Timestamp, conn: &mut Connection, event: Event) {
+        match event {
+            Event::Headers { call, .. } => self.headers(conn, call),
+            Event::Readable { call, .. } | Event::Writable { call, .. } | Event::Finished { call, .. } => self.serve(conn, call.slot()),
+            Event::Draining | Event::Closed => {
+                // New calls go elsewhere from now on, without waiting for the end of the old ones.
+                let _ = self.successor();
+            }
+            _ => {}
+        }
+    }
+
+    fn lost(&mut self, conn: &Connection) {
+        let why = conn.close_reason().map_or_else(|| "the connection was lost".to_owned(), describe);
+        for slot in 0..self.entries.len() {
+            self.finish(slot, lost(&why), Metadata::new());
+        }
+        let _ = self.successor();
+    }
+}
+
+/// Moves messages from the cell to the connection, as far as it takes them. A message that can never be sent ends the call.
+fn push_out(call: &mut Call<'_>, state: &mut State) -> Option<Status> {
+    while let Some(message) = state.outbox.pop() {
+        let octets = message.len();
+        match call.send(message) {
+            Ok(()) => state.queued -= octets,
+            Err(SendError::Blocked(message)) => {
+                state.outbox.put_back(message);
+                return None;
+            }
+            Err(SendError::Refused(_, misuse)) => {
+                return Some(Status::new(Code::ResourceExhausted, misuse.0).with_origin(Origin::Local));
+            }
+            Err(_) => {
+                // The outcome is on its way.
+                state.outbox.clear();
+                state.queued = 0;
+                return None;
+            }
+        }
+    }
+    if matches!(state.closing, Closing::Half) {
+        state.closing = Closing::Done;
+        // A call that has ended needs no closing.
+        let _ = call.close_send();
+    }
+    None
+}
+
+/// Moves messages from the connection to the mailbox, as far as the reader wants them.
+fn pull(call: &mut Call<'_>, state: &mut State) {
+    while !state.input_ended {
+        if state.inbox_octets >= PREFETCH && !state.wake_at_end_only {
+            state.stalled = true;
+            return;
+        }
+        match call.recv() {
+            Recv::Message(message) => {
+                state.inbox_octets += message.payload.len();
+                state.inbox.push(message);
+            }
+            Recv::Pending => return,
+            Recv::End => state.input_ended = true,
+        }
+    }
+}
+
+fn refused(error: StartError) -> Status {
+    let code = match error {
+        StartError::AtCapacity | StartError::HeadTooLarge => Code::ResourceExhausted,
+        _ => Code::Internal,
+    };
+    Status::new(code, error.to_string()).with_origin(Origin::Local)
+}
+
+fn describe(reason: &CloseReason) -> String {
+    reason.to_string()
+}

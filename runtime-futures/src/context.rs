@@ -1,0 +1,200 @@
+//! What a handler knows about its call.
+
+use crate::cell::CallCell;
+use pintle_core::{Metadata, Timestamp, grpc::InvalidMetadata};
+use std::{any::Any, fmt, future::poll_fn, net::SocketAddr, sync::Arc, time::Duration};
+
+/// Who is at the other end of a connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Peer {
+    /// A TCP peer.
+    Tcp(SocketAddr),
+    /// A process on this machine, over a Unix socket; with its credentials where the kernel tells them.
+    Unix(Option<Credentials>),
+    /// Another kind of stream, given to `serve_connection`.
+    Other(Arc<str>),
+}
+
+/// The process that opened a Unix socket, as it was then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Credentials {
+    /// Effective user id.
+    pub uid: u32,
+    /// Effective group id.
+    pub gid: u32,
+    /// Process id, where the system tells it.
+    pub pid: Option<i32>,
+}
+
+impl Credentials {
+    /// From what the kernel said.
+    #[must_use]
+    pub const fn new(uid: u32, gid: u32, pid: Option<i32>) -> Self {
+        Self { uid, gid, pid }
+    }
+}
+
+impl fmt::Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(address) => write!(f, "{address}"),
+            Self::Unix(Some(Credentials { uid, pid: Some(pid), .. })) => write!(f, "unix:uid={uid},pid={pid}"),
+            Self::Unix(Some(Credentials { uid, .. })) => write!(f, "unix:uid={uid}"),
+            Self::Unix(None) => f.write_str("unix"),
+            Self::Other(name) => f.write_str(name),
+        }
+    }
+}
+
+/// A call as its handler sees it.
+pub struct Context {
+    pub(crate) cell: Arc<CallCell>,
+    pub(crate) method: &'static str,
+    pub(crate) metadata: Metadata,
+    pub(crate) deadline: Option<Timestamp>,
+    pub(crate) peer: Arc<Peer>,
+}
+
+impl Context {
+    /// `/package.Service/Method`.
+    #[must_use]
+    pub fn method(&self) -> &'static str {
+        self.method
+    }
+
+    /// The client.
+    #[must_use]
+    pub fn peer(&self) -> &Peer {
+        &self.peer
+    }
+
+    /// The request's metadata.
+    #[must_use]
+    pub fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    /// When the call ends with DEADLINE_EXCEEDED; `None` if the client set no deadline. Pass it on to calls made on
+    /// behalf of this one with `deadline_at`.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Timestamp> {
+        self.deadline
+    }
+
+    /// Time left until the deadline (zero: it has passed).
+    #[must_use]
+    pub fn time_left(&self) -> Option<Duration> {
+        let deadline = self.deadline?;
+        let now = self.cell.lock().queue.now();
+        Some(deadline.saturating_since(now))
+    }
+
+    /// Adds a field to the response's initial metadata, which goes out with the first message.
+    ///
+    /// # Errors
+    /// The key or the value cannot be sent.
+    pub fn add_header(&self, key: &str, value: &str) -> Result<(), InvalidMetadata> {
+        self.cell.lock().extra().headers.append(key, value)
+    }
+
+    /// [`add_header`](Self::add_header) for a binary value; the key ends in `-bin`.
+    ///
+    /// # Errors
+    /// The key cannot be sent.
+    pub fn add_header_bin(&self, key: &str, value: &[u8]) -> Result<(), InvalidMetadata> {
+        self.cell.lock().extra().headers.append_bin(key, value)
+    }
+
+    /// Sends the initial metadata now instead of with the first message. What is added later is not sent.
+    pub fn flush_headers(&self) {
+        self.cell.update(|state| state.extra().flush_headers = true);
+    }
+
+    /// Adds a field to the trailing metadata, which goes out with the status.
+    ///
+    /// # Errors
+    /// The key or the value cannot be sent.
+    pub fn add_trailer(&self, key: &str, value: &str) -> Result<(), InvalidMetadata> {
+        self.cell.lock().extra().trailers.append(key, value)
+    }
+
+    /// [`add_trailer`](Self::add_trailer) for a binary value; the key ends in `-bin`.
+    ///
+    /// # Errors
+    /// The key cannot be sent.
+    pub fn add_trailer_bin(&self, key: &str, value: &[u8]) -> Result<(), InvalidMetadata> {
+        self.cell.lock().extra().trailers.append_bin(key, value)
+    }
+
+    /// The client is gone or the deadline has passed: nobody will see the result. Sends fail from now on, and the
+    /// handler is dropped at its next `await`.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.cell.lock().over.is_some()
+    }
+
+    /// A watch on the call's cancellation that work outside of the handler's future can hold.
+    #[must_use]
+    pub fn cancellation(&self) -> Cancellation {
+        Cancellation { cell: Arc::clone(&self.cell) }
+    }
+
+    /// Keeps a value with the call, by its type; a later one of the same type replaces it.
+    pub fn insert<T: Any + Send + Sync>(&self, value: T) {
+        let value: Arc<dyn Any + Send + Sync> = Arc::new(value);
+        let mut state = self.cell.lock();
+        let extensions = &mut state.extra().extensions;
+        let replaced = match extensions.iter_mut().find(|known| known.is::<T>()) {
+            Some(known) => Some(std::mem::replace(known, value)),
+            None => {
+                extensions.push(value);
+                None
+            }
+        };
+        drop(state);
+        // Its destructor is foreign code: not under the lock.
+        drop(replaced);
+    }
+
+    /// The value of this type that was [`insert`](Self::insert)ed.
+    #[must_use]
+    pub fn get<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
+        let state = self.cell.lock();
+        let known = state.extra.as_ref()?.extensions.iter().find(|known| known.is::<T>())?;
+        Arc::downcast(Arc::clone(known)).ok()
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context").field("method", &self.method).field("peer", &self.peer).field("deadline", &self.deadline).finish_non_exhaustive()
+    }
+}
+
+/// Tells whether a call was cancelled; see [`Context::cancellation`]. It outlives the handler: a call that the
+/// handler ended is not cancelled, and [`cancelled`](Self::cancelled) never answers for it.
+#[derive(Clone)]
+pub struct Cancellation {
+    cell: Arc<CallCell>,
+}
+
+impl Cancellation {
+    /// The client is gone or the deadline has passed.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.cell.lock().over.is_some()
+    }
+
+    /// Waits for that.
+    pub async fn cancelled(&self) {
+        poll_fn(|cx| self.cell.poll_over(cx)).await;
+    }
+}
+
+impl fmt::Debug for Cancellation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cancellation").field("cancelled", &self.is_cancelled()).finish()
+    }
+}

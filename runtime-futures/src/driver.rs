@@ -1,0 +1,299 @@
+//! The task that owns a connection: octets, time and commands in, octets out. It decides nothing about HTTP/2 or gRPC.
+
+use crate::{
+    queue::{Command, Queue},
+    runtime::{Io, Runtime, Timer},
+};
+use pintle_core::{Connection, Endpoint, Event, Timestamp};
+use std::{
+    cell::RefCell,
+    io::{ErrorKind, IoSlice},
+    marker::PhantomData,
+    sync::Arc,
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
+
+/// Reads of all connections of a thread go here first: it holds nothing between two reads.
+const SCRATCH: usize = 128 << 10;
+/// Octets framed and lent per write.
+const WRITE_BUDGET: usize = 256 << 10;
+/// Slices per gathering write.
+const SLICES: usize = 64;
+/// Turns before other tasks get the thread.
+const TURNS: u32 = 32;
+/// How long a server discards input after its last octet: closing a socket with unread input makes the kernel
+/// reset it, and the peer may lose our last words.
+const LINGER: Duration = Duration::from_secs(1);
+
+thread_local! {
+    static BUFFER: RefCell<Vec<u8>> = RefCell::new(vec![0; SCRATCH]);
+}
+
+/// What the driver serves: the server's dispatcher or the client's calls.
+pub(crate) trait App {
+    /// A command other than `Drain`.
+    fn command(&mut self, now: Timestamp, conn: &mut Connection, command: Command);
+    /// An event of the connection.
+    fn event(&mut self, now: Timestamp, conn: &mut Connection, event: Event);
+    /// The connection is gone: end everything.
+    fn lost(&mut self, conn: &Connection);
+    /// Whether to linger, see [`LINGER`].
+    const LINGERS: bool;
+}
+
+/// See the module's head. Poll it until it is ready.
+pub(crate) struct Driver<R: Runtime, E, S, A> {
+    io: S,
+    endpoint: E,
+    pub(crate) app: A,
+    queue: Arc<Queue>,
+    batch: Vec<Command>,
+    timer: R::Timer,
+    /// What `timer` waits for; never later than the endpoint's deadline.
+    armed: Option<Timestamp>,
+    owner: Option<Waker>,
+    /// Has waited a turn for runnable handlers since the last flush.
+    waited: bool,
+    input: Half,
+    output: Half,
+    /// When to end whatever the state: the deadline of a drain.
+    stop_at: Option<Timestamp>,
+    phase: Phase,
+    runtime: PhantomData<R>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Half {
+    Open,
+    Ended,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Running,
+    Closing,
+    Lingering { until: Timestamp },
+    Gone,
+}
+
+impl<R: Runtime, E, S, A> Unpin for Driver<R, E, S, A> {}
+
+impl<R: Runtime, E: Endpoint, S: Io, A: App> Driver<R, E, S, A> {
+    pub(crate) fn new(runtime: &R, io: S, endpoint: E, app: A, queue: Arc<Queue>) -> Self {
+        Self {
+            io,
+            endpoint,
+            app,
+            queue,
+            batch: Vec::new(),
+            timer: runtime.timer(),
+            armed: None,
+            owner: None,
+            waited: false,
+            input: Half::Open,
+            output: Half::Open,
+            stop_at: None,
+            phase: Phase::Running,
+            runtime: PhantomData,
+        }
+    }
+
+    /// Ready when the connection is over and the stream closed.
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        self.register(cx);
+        for _ in 0..TURNS {
+            let progress = match self.phase {
+                Phase::Running => self.turn(cx),
+                Phase::Closing | Phase::Lingering { .. } => self.close(cx),
+                Phase::Gone => return Poll::Ready(()),
+            };
+            if progress.is_pending() {
+                return Poll::Pending;
+            }
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+
+    fn register(&mut self, cx: &Context<'_>) {
+        if self.owner.as_ref().is_some_and(|known| known.will_wake(cx.waker())) {
+            return;
+        }
+        self.owner = Some(cx.waker().clone());
+        self.queue.register(cx.waker());
+        // The timer knows the old waker.
+        self.armed = None;
+    }
+
+    /// One turn. Pending: everything that can wake the task is armed.
+    fn turn(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let now = R::now();
+        let mut progress = self.read(now, cx);
+        if self.endpoint.wants().deadline.is_some_and(|at| at <= now) {
+            self.endpoint.handle_timeout(now);
+        }
+        progress |= self.settle(now);
+        if self.endpoint.wants().write {
+            if !self.waited && self.queue.runnable.load(std::sync::atomic::Ordering::Relaxed) > 0 {
+                // Replies of handlers that are about to run go out in the same write.
+                self.waited = true;
+                cx.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            progress |= self.flush(now, cx);
+        }
+        self.waited = false;
+        let broken = self.input == Half::Ended && self.output == Half::Ended;
+        if broken || self.endpoint.conn().is_finished() || self.stop_at.is_some_and(|at| at <= now) {
+            self.app.lost(self.endpoint.conn());
+            self.phase = Phase::Closing;
+            return Poll::Ready(());
+        }
+        if progress { Poll::Ready(()) } else { self.sleep(now, cx) }
+    }
+
+    /// Commands and events until neither is left: each may cause the other.
+    fn settle(&mut self, now: Timestamp) -> bool {
+        let mut progress = false;
+        loop {
+            let mut quiet = true;
+            if self.queue.take(&mut self.batch) {
+                quiet = false;
+                let mut batch = std::mem::take(&mut self.batch);
+                for command in batch.drain(..) {
+                    self.command(now, command);
+                }
+                self.batch = batch;
+            }
+            let conn = self.endpoint.conn_mut();
+            while let Some(event) = conn.poll_event() {
+                quiet = false;
+                self.app.event(now, conn, event);
+            }
+            if quiet {
+                return progress;
+            }
+            progress = true;
+        }
+    }
+
+    fn command(&mut self, now: Timestamp, command: Command) {
+        let conn = self.endpoint.conn_mut();
+        match command {
+            Command::Drain(grace) => {
+                conn.drain(now, grace);
+                self.stop_at = grace.map(|grace| now.saturating_add(grace));
+            }
+            command => self.app.command(now, conn, command),
+        }
+    }
+
+    /// One read. True: something was learned.
+    fn read(&mut self, now: Timestamp, cx: &mut Context<'_>) -> bool {
+        // Once writing has failed, what the peer said before is read to its end even so (its answers may be there).
+        if self.input == Half::Ended || !(self.endpoint.wants().read || self.output == Half::Ended) {
+            return false;
+        }
+        match self.read_once(now, cx) {
+            Poll::Ready(Ok(n)) if n > 0 => return true,
+            Poll::Ready(Err(error)) if error.kind() == ErrorKind::Interrupted => return true,
+            // A peer that neither reads nor writes any more leaves the stream without an end: this is it.
+            Poll::Pending if self.output == Half::Open => return false,
+            Poll::Ready(_) | Poll::Pending => {}
+        }
+        self.input = Half::Ended;
+        self.endpoint.recv_eof(now);
+        true
+    }
+
+    fn read_once(&mut self, now: Timestamp, cx: &mut Context<'_>) -> Poll<std::io::Result<usize>> {
+        if let Some(target) = self.endpoint.read_target().filter(|target| !target.is_empty()) {
+            let got = self.io.poll_read(cx, target);
+            if let Poll::Ready(Ok(n)) = got {
+                self.endpoint.filled(now, n);
+            }
+            return got;
+        }
+        BUFFER.with_borrow_mut(|buffer| {
+            let got = self.io.poll_read(cx, buffer);
+            if let Poll::Ready(Ok(n)) = got
+                && n > 0
+            {
+                self.endpoint.recv_slice(now, &buffer[..n]);
+            }
+            got
+        })
+    }
+
+    /// Writes until nothing is left or the stream takes no more. True: the stream broke, and a last read is due.
+    fn flush(&mut self, now: Timestamp, cx: &mut Context<'_>) -> bool {
+        while self.output == Half::Open && self.endpoint.wants().write {
+            let mut lent = self.endpoint.transmit(now, WRITE_BUDGET);
+            if lent.is_empty() {
+                // A layer that promised octets and has none: it will say when it has some.
+                return false;
+            }
+            let written = match lent.single() {
+                Some(run) => self.io.poll_write(cx, &[IoSlice::new(run)]),
+                None => {
+                    let mut runs: [&[u8]; SLICES] = [&[]; SLICES];
+                    let n = lent.chunks(&mut runs);
+                    let slices: [IoSlice<'_>; SLICES] = std::array::from_fn(|i| IoSlice::new(runs[i]));
+                    self.io.poll_write(cx, &slices[..n])
+                }
+            };
+            match written {
+                Poll::Ready(Ok(n)) if n > 0 => lent.advance(n),
+                Poll::Ready(Err(error)) if error.kind() == ErrorKind::Interrupted => {}
+                Poll::Ready(_) => {
+                    self.output = Half::Ended;
+                    return true;
+                }
+                Poll::Pending => return false,
+            }
+        }
+        false
+    }
+
+    /// Arms the timer. Ready: it is due already.
+    fn sleep(&mut self, now: Timestamp, cx: &mut Context<'_>) -> Poll<()> {
+        let Some(at) = [self.endpoint.wants().deadline, self.stop_at].into_iter().flatten().min() else { return Poll::Pending };
+        self.wait_until(now, at, cx)
+    }
+
+    /// A timer that is armed for an earlier instant is left alone: deadlines move with every call, and waking once
+    /// too often costs less than arming for each.
+    fn wait_until(&mut self, now: Timestamp, at: Timestamp, cx: &mut Context<'_>) -> Poll<()> {
+        if self.armed.is_some_and(|armed| now < armed && armed <= at) {
+            return Poll::Pending;
+        }
+        self.armed = Some(at);
+        let due = self.timer.poll_until(at, cx);
+        if due.is_ready() {
+            self.armed = None;
+        }
+        due
+    }
+
+    /// Ends the output, then discards input for a while where that is due.
+    fn close(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let now = R::now();
+        if self.phase == Phase::Closing {
+            // A stream that cannot even be closed at once is dropped: dropping closes it too.
+            let closed = self.io.poll_close(cx);
+            let linger = A::LINGERS && self.input == Half::Open && matches!(closed, Poll::Ready(Ok(())));
+            self.phase = if linger { Phase::Lingering { until: now.saturating_add(LINGER) } } else { Phase::Gone };
+            return Poll::Ready(());
+        }
+        let Phase::Lingering { until } = self.phase else { return Poll::Ready(()) };
+        let read = BUFFER.with_borrow_mut(|buffer| self.io.poll_read(cx, buffer));
+        match read {
+            Poll::Ready(Ok(n)) if n > 0 && now < until => return Poll::Ready(()),
+            Poll::Pending if now < until => return self.wait_until(now, until, cx),
+            Poll::Ready(_) | Poll::Pending => {}
+        }
+        self.phase = Phase::Gone;
+        Poll::Ready(())
+    }
+}

@@ -1,0 +1,18 @@
+//! Messages to octets and back, in the task of whoever sends or takes them.
+
+use pintle_core::{
+    Message, Payload, Status,
+    codec::{self, Codec},
+};
+
+pub(crate) fn encode<C: Codec>(item: &C::Item) -> Payload {
+    codec::to_payload::<C>(item)
+}
+
+pub(crate) fn decode<C: Codec>(message: Message) -> Result<C::Item, Status> {
+    if message.compressed {
+        // grpc compression.md: a set flag without an agreed coding is INTERNAL.
+        return Err(Status::internal("the message is compressed, but no compression was agreed on"));
+    }
+    C::decode(message.payload)
+}

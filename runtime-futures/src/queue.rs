@@ -1,0 +1,138 @@
+//! The command queue: the only way from other tasks and threads to the task that owns a connection.
+//!
+//! One vector under a short lock. The owner swaps it whole; senders wake the owner only when it was empty.
+//! It is bounded by the number of live calls, because a call that is in the queue is not put there again (`cell`).
+
+use crate::cell::CallCell;
+use pintle_core::{Status, Timestamp};
+use std::{
+    fmt,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    task::Waker,
+    time::Duration,
+};
+
+/// What the owner is asked to do.
+pub(crate) enum Command {
+    /// The cell in this slot has something for the owner. Idempotent: a stale slot does no harm.
+    Call(u32),
+    /// The inline handler in this slot was woken.
+    Wake(u32),
+    /// Client: start this call.
+    Start(Arc<CallCell>),
+    /// No new calls; running ones may take as long as this (`None`: as they need).
+    Drain(Option<Duration>),
+}
+
+/// See the module's head.
+pub(crate) struct Queue {
+    inner: Mutex<Inner>,
+    /// Commands wait: lets the owner look without the lock.
+    pending: AtomicBool,
+    /// Handlers spawned and not polled to their first rest: the owner waits a turn for their replies before it flushes.
+    pub(crate) runnable: AtomicUsize,
+    now: fn() -> Timestamp,
+}
+
+#[derive(Default)]
+struct Inner {
+    commands: Vec<Command>,
+    owner: Option<Waker>,
+    /// Nobody serves this queue any more: calls end with this.
+    dead: Option<Status>,
+}
+
+impl Queue {
+    pub(crate) fn new(now: fn() -> Timestamp) -> Arc<Self> {
+        Arc::new(Self { inner: Mutex::default(), pending: AtomicBool::new(false), runnable: AtomicUsize::new(0), now })
+    }
+
+    /// The owner's clock.
+    pub(crate) fn now(&self) -> Timestamp {
+        (self.now)()
+    }
+
+    /// Puts a command in and wakes the owner if it may sleep.
+    pub(crate) fn push(&self, command: Command) {
+        if let Some(owner) = self.push_quietly(command) {
+            owner.wake();
+        }
+    }
+
+    /// Puts a command in; the waker that comes back, if any, must be woken once no lock is held.
+    #[must_use]
+    pub(crate) fn push_quietly(&self, command: Command) -> Option<Waker> {
+        let mut inner = self.lock();
+        if inner.dead.is_some() {
+            return None;
+        }
+        inner.put(command, &self.pending)
+    }
+
+    /// Asks for a call to be started.
+    ///
+    /// # Errors
+    /// The status to end it with: nobody serves this queue any more.
+    pub(crate) fn start(&self, cell: Arc<CallCell>) -> Result<(), Status> {
+        let mut inner = self.lock();
+        if let Some(status) = &inner.dead {
+            return Err(status.clone());
+        }
+        let owner = inner.put(Command::Start(cell), &self.pending);
+        drop(inner);
+        if let Some(owner) = owner {
+            owner.wake();
+        }
+        Ok(())
+    }
+
+    /// Owner: who to wake. To be called before [`take`](Self::take) whenever the task's waker may have changed.
+    pub(crate) fn register(&self, owner: &Waker) {
+        self.lock().owner = Some(owner.clone());
+    }
+
+    /// Owner: exchanges the queue for the empty `batch`. False: there was nothing.
+    pub(crate) fn take(&self, batch: &mut Vec<Command>) -> bool {
+        if !self.pending.load(Ordering::Acquire) {
+            return false;
+        }
+        let mut inner = self.lock();
+        self.pending.store(false, Ordering::Release);
+        std::mem::swap(&mut inner.commands, batch);
+        !batch.is_empty()
+    }
+
+    /// Owner: leaves for good. Later starts fail with `status`; what is waiting comes back.
+    pub(crate) fn die(&self, status: Status) -> Vec<Command> {
+        let mut inner = self.lock();
+        inner.dead = Some(status);
+        inner.owner = None;
+        std::mem::take(&mut inner.commands)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        // Nothing in here panics halfway through a change.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    fn put(&mut self, command: Command, pending: &AtomicBool) -> Option<Waker> {
+        let was_empty = self.commands.is_empty();
+        self.commands.push(command);
+        if !was_empty {
+            return None;
+        }
+        pending.store(true, Ordering::Release);
+        self.owner.clone()
+    }
+}
+
+impl fmt::Debug for Queue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Queue").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,78 @@
+//! What this crate asks of an async runtime. `pintle-tokio` and `pintle-smol` answer; so can you for your own.
+
+use pintle_core::Timestamp;
+use std::{
+    future::Future,
+    io,
+    task::{Context, Poll},
+};
+
+/// An async runtime: a clock, timers and tasks. Cheap to clone.
+pub trait Runtime: Clone + Send + Sync + 'static {
+    /// Its timers.
+    type Timer: Timer;
+
+    /// Now, on the clock of this runtime. Never goes backwards. Adapters over std use `CLOCK_MONOTONIC`, so that
+    /// deadlines can be passed from one to another.
+    fn now() -> Timestamp;
+
+    /// A timer that waits for nothing yet.
+    fn timer(&self) -> Self::Timer;
+
+    /// Runs `task` on its own, on any thread.
+    fn spawn(&self, task: impl Future<Output = ()> + Send + 'static);
+}
+
+/// A runtime that also runs tasks that must stay on their thread: what the inline executor needs.
+pub trait LocalRuntime: Runtime {
+    /// Runs `task` on its own, on this thread.
+    fn spawn_local(&self, task: impl Future<Output = ()> + 'static);
+}
+
+/// One timer.
+pub trait Timer: Unpin + Send + 'static {
+    /// Ready at `at` or later, never earlier. Another `at` than the last time re-arms it; the latest task is woken.
+    fn poll_until(&mut self, at: Timestamp, cx: &mut Context<'_>) -> Poll<()>;
+}
+
+/// A two-way octet stream: a socket, a pipe, a TLS stream.
+pub trait Io: Unpin + 'static {
+    /// Reads to the front of `buffer`. `Ok(0)` is the end of the input.
+    ///
+    /// # Errors
+    /// Any but `WouldBlock` and `Interrupted`, which are `Pending` and a retry: the stream is broken.
+    fn poll_read(&mut self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>>;
+
+    /// Writes from the front of `octets` (never empty); says how many were taken. `Ok(0)` counts as an error.
+    ///
+    /// # Errors
+    /// As for [`poll_read`](Self::poll_read).
+    fn poll_write(&mut self, cx: &mut Context<'_>, octets: &[io::IoSlice<'_>]) -> Poll<io::Result<usize>>;
+
+    /// Ends the output; reading may go on.
+    ///
+    /// # Errors
+    /// As for [`poll_read`](Self::poll_read).
+    fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
+}
+
+/// A source of connections: a listening socket.
+pub trait Listener: Unpin + 'static {
+    /// What it gives.
+    type Io: Io;
+
+    /// The next connection and who is at its other end.
+    ///
+    /// # Errors
+    /// Says what to do, see [`AcceptFailure`]. An error that means one connection only is handled inside.
+    fn poll_accept(&mut self, cx: &mut Context<'_>) -> Poll<Result<(Self::Io, crate::Peer), AcceptFailure>>;
+}
+
+/// Why nothing was accepted.
+#[derive(Debug)]
+pub enum AcceptFailure {
+    /// Short of descriptors or memory: ask again after this long.
+    BackOff(std::time::Duration),
+    /// The listener is broken.
+    Fatal(io::Error),
+}

@@ -1,0 +1,267 @@
+//! The server's side of a connection: calls in, handlers started, replies out.
+
+use super::http::{HttpHandler, HttpStream};
+use crate::{
+    Context, Peer,
+    cell::{CallCell, Closing, PREFETCH, State},
+    driver::App,
+    queue::{Command, Queue},
+};
+use pintle_core::{Call, CallId, Code, Connection, Event, Metadata, Recv, SendError, Shape, Status, StreamId, Timestamp, Token};
+use std::{sync::Arc, task::Waker};
+
+/// Cells kept for later calls of a connection.
+const SPARE_CELLS: usize = 16;
+
+/// A request that was accepted, on its way to its handler.
+pub(crate) struct Arrival<'a> {
+    pub(crate) conn: &'a mut Connection,
+    pub(crate) id: CallId,
+    pub(crate) cx: Context,
+}
+
+/// How handlers are run.
+pub(crate) trait Execute {
+    /// The path of a route.
+    fn path(&self, route: usize) -> &'static str;
+    /// Starts a handler.
+    fn start(&mut self, route: usize, arrival: Arrival<'_>) -> Progress;
+    /// The handler in this slot was woken.
+    fn wake(&mut self, conn: &mut Connection, slot: u32) -> Progress;
+    /// The call in this slot is over: its handler must end, now or soon. It reports by its cell.
+    fn stop(&mut self, slot: u32);
+}
+
+/// How far a handler came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// It reports by its cell.
+    Running,
+    /// Its call is finished already.
+    Done,
+}
+
+pub(crate) struct ServerApp<X> {
+    executor: X,
+    http: Option<Arc<HttpHandler>>,
+    peer: Arc<Peer>,
+    queue: Arc<Queue>,
+    /// By the core's slot.
+    entries: Vec<Entry>,
+    spare: Vec<Arc<CallCell>>,
+}
+
+enum Entry {
+    Empty,
+    Call { id: CallId, cell: Arc<CallCell> },
+    Http(HttpStream),
+}
+
+impl<X: Execute> ServerApp<X> {
+    pub(crate) fn new(executor: X, http: Option<Arc<HttpHandler>>, peer: Arc<Peer>, queue: Arc<Queue>) -> Self {
+        Self { executor, http, peer, queue, entries: Vec::new(), spare: Vec::new() }
+    }
+
+    fn entry(&mut self, slot: usize) -> &mut Entry {
+        if slot >= self.entries.len() {
+            self.entries.resize_with(slot + 1, || Entry::Empty);
+        }
+        &mut self.entries[slot]
+    }
+
+    fn incoming(&mut self, conn: &mut Connection, id: CallId) {
+        let Some(accepted) = conn.accept(id, Token::default()) else { return };
+        let Some(route) = accepted.route else {
+            // Only with `accept_unknown_methods`, which this server does not set.
+            return finish(conn, id, &Status::new(Code::Unimplemented, "unknown method"), None);
+        };
+        let Ok(mut call) = conn.call(id) else { return };
+        let metadata = if call.metadata().is_empty() { Metadata::new() } else { call.take_metadata() };
+        let streams = matches!(accepted.shape, Shape::ClientStreaming | Shape::Bidi);
+        let cell = self.new_cell(id.slot() as u32, streams);
+        let cx = Context {
+            cell: Arc::clone(&cell),
+            method: self.executor.path(route.index()),
+            metadata,
+            deadline: accepted.deadline,
+            peer: Arc::clone(&self.peer),
+        };
+        *self.entry(id.slot()) = Entry::Call { id, cell };
+        match self.executor.start(route.index(), Arrival { conn, id, cx }) {
+            Progress::Done => self.release(id.slot()),
+            Progress::Running if streams => self.serve(conn, id.slot()),
+            Progress::Running => {}
+        }
+    }
+
+    /// `streams`: the handler reads the request as a stream; else it was given the one message already.
+    fn new_cell(&mut self, slot: u32, streams: bool) -> Arc<CallCell> {
+        while let Some(mut cell) = self.spare.pop() {
+            if CallCell::recycle(&mut cell, slot, !streams) {
+                return cell;
+            }
+        }
+        CallCell::accepted(&self.queue, slot, !streams)
+    }
+
+    /// Does for the call in `slot` whatever its cell and the connection allow now.
+    fn serve(&mut self, conn: &mut Connection, slot: usize) {
+        let Some(Entry::Call { id, cell }) = self.entries.get(slot) else { return };
+        let (id, mut state) = (*id, cell.lock());
+        state.dirty = false;
+        let Ok(mut call) = conn.call(id) else { return };
+        let refused = push_out(&mut call, &mut state);
+        match std::mem::take(&mut state.closing) {
+            Closing::Finish(status) if state.outbox.is_empty() => {
+                call.finish(&status, state.extra.as_ref().map(|extra| &extra.trailers));
+                drop(state);
+                return self.release(slot);
+            }
+            later => state.closing = later,
+        }
+        pull(&mut call, &mut state);
+        let wakers = [state.sender_to_wake(), state.reader_to_wake()];
+        drop(state);
+        wakers.into_iter().flatten().for_each(Waker::wake);
+        if let Some(status) = refused {
+            cell.end(status, Metadata::new());
+            self.executor.stop(slot as u32);
+        }
+    }
+
+    fn release(&mut self, slot: usize) {
+        let Entry::Call { cell, .. } = std::mem::replace(&mut self.entries[slot], Entry::Empty) else { return };
+        if self.spare.len() < SPARE_CELLS {
+            self.spare.push(cell);
+        }
+    }
+
+    /// The connection ended the call before its handler did.
+    fn cut_off(&mut self, id: CallId, code: Code) {
+        let Some(Entry::Call { id: known, cell }) = self.entries.get(id.slot()) else { return };
+        if *known != id {
+            return;
+        }
+        cell.end(over(code), Metadata::new());
+        self.executor.stop(id.slot() as u32);
+    }
+
+    fn http(&mut self, conn: &mut Connection, id: StreamId) {
+        let Some(handler) = &self.http else {
+            if let Ok(stream) = conn.stream(id) {
+                stream.refuse();
+            }
+            return;
+        };
+        let handler = Arc::clone(handler);
+        if let Entry::Http(stream) = self.entry(id.slot())
+            && stream.id() == id
+            && stream.advance(conn, &*handler)
+        {
+            *self.entry(id.slot()) = Entry::Empty;
+        }
+    }
+}
+
+impl<X: Execute> App for ServerApp<X> {
+    const LINGERS: bool = true;
+
+    fn command(&mut self, _now: Timestamp, conn: &mut Connection, command: Command) {
+        match command {
+            Command::Call(slot) => self.serve(conn, slot as usize),
+            Command::Wake(slot) => {
+                if self.executor.wake(conn, slot) == Progress::Done {
+                    self.release(slot as usize);
+                }
+            }
+            Command::Start(_) | Command::Drain(_) => {}
+        }
+    }
+
+    fn event(&mut self, _now: Timestamp, conn: &mut Connection, event: Event) {
+        match event {
+            Event::Incoming { call } => self.incoming(conn, call),
+            Event::Readable { call, .. } | Event::Writable { call, .. } => self.serve(conn, call.slot()),
+            Event::Finished { call, code, .. } => self.cut_off(call, code),
+            Event::IncomingHttp { stream } => {
+                *self.entry(stream.slot()) = Entry::Http(HttpStream::new(stream));
+                self.http(conn, stream);
+            }
+            Event::StreamReadable { stream, .. } | Event::StreamWritable { stream, .. } => self.http(conn, stream),
+            _ => {}
+        }
+    }
+
+    fn lost(&mut self, _conn: &Connection) {
+        for slot in 0..self.entries.len() {
+            if let Entry::Call { id, .. } = self.entries[slot] {
+                self.cut_off(id, Code::Cancelled);
+            }
+        }
+    }
+}
+
+/// Ends a call from the owner, without a handler.
+pub(crate) fn finish(conn: &mut Connection, id: CallId, status: &Status, trailers: Option<&Metadata>) {
+    if let Ok(call) = conn.call(id) {
+        call.finish(status, trailers);
+    }
+}
+
+/// Moves headers and messages from the cell to the connection, as far as it takes them. A message that can never be
+/// sent ends the call: with this status.
+fn push_out(call: &mut Call<'_>, state: &mut State) -> Option<Status> {
+    let ending = !state.outbox.is_empty() || matches!(state.closing, Closing::Finish(_));
+    if let Some(extra) = &mut state.extra
+        && !extra.headers_sent
+        && (extra.flush_headers || ending)
+    {
+        extra.headers_sent = true;
+        // The call may have ended meanwhile; the keys and values were checked when they were added.
+        let _ = call.send_headers(&extra.headers, extra.flush_headers);
+    }
+    while let Some(message) = state.outbox.pop() {
+        let octets = message.len();
+        match call.send(message) {
+            Ok(()) => state.queued -= octets,
+            Err(SendError::Blocked(message)) => {
+                state.outbox.put_back(message);
+                return None;
+            }
+            Err(error) => {
+                state.outbox.clear();
+                state.queued = 0;
+                return match error {
+                    SendError::Refused(_, misuse) => Some(Status::new(Code::ResourceExhausted, misuse.0)),
+                    _ => None,
+                };
+            }
+        }
+    }
+    None
+}
+
+/// Moves messages from the connection to the mailbox, as far as the reader wants them.
+fn pull(call: &mut Call<'_>, state: &mut State) {
+    while !state.input_ended {
+        if state.inbox_octets >= PREFETCH {
+            state.stalled = true;
+            return;
+        }
+        match call.recv() {
+            Recv::Message(message) => {
+                state.inbox_octets += message.payload.len();
+                state.inbox.push(message);
+            }
+            Recv::Pending => return,
+            Recv::End => state.input_ended = true,
+        }
+    }
+}
+
+fn over(code: Code) -> Status {
+    match code {
+        Code::DeadlineExceeded => Status::new(code, "the deadline passed before the handler finished"),
+        _ => Status::new(Code::Cancelled, "the client cancelled the call or is gone"),
+    }
+}

@@ -1,0 +1,217 @@
+//! Servers: services, routes and what serves one connection.
+
+mod app;
+mod http;
+mod inline;
+mod serve;
+mod spawn;
+
+pub use http::{HttpHandler, HttpRequest, HttpResponse};
+pub use inline::{Inline, InlineCall};
+pub use serve::{Serve, Shutdown, serve};
+pub use spawn::{Spawn, SpawnCall};
+
+use crate::{
+    Peer, Runtime,
+    driver::Driver,
+    queue::Queue,
+    runtime::Io,
+};
+use pintle_core::{Config, ConfigError, Connection, Endpoint, Routes, Shape, grpc::InvalidRoute};
+use std::{fmt, future::poll_fn, sync::Arc};
+
+/// A method that a service has: its path and shape.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Method {
+    path: &'static str,
+    shape: Shape,
+}
+
+impl Method {
+    /// `path` is `/package.Service/Method`.
+    #[must_use]
+    pub const fn new(path: &'static str, shape: Shape) -> Self {
+        Self { path, shape }
+    }
+}
+
+/// The methods of a service; the index in this list is what `dispatch` gets.
+pub trait Methods {
+    /// All of them, always the same.
+    fn methods(&self) -> &'static [Method];
+}
+
+/// A service whose handlers run as tasks of their own. Generated code implements it.
+pub trait Service<R: Runtime>: Methods + Send + Sync + 'static {
+    /// Starts the handler of method number `method`.
+    fn dispatch(&self, method: usize, call: SpawnCall<'_, R>);
+}
+
+/// A service whose handlers run in the task of their connection. Generated code implements it.
+pub trait LocalService: Methods + 'static {
+    /// Starts the handler of method number `method`.
+    fn dispatch(&self, method: usize, call: InlineCall<'_>);
+}
+
+/// How handlers run: [`Spawn`] or [`Inline`].
+pub trait Executor: 'static {
+    /// A service of this kind, made into an object.
+    type Service: ?Sized + Methods;
+}
+
+/// The services of a server and its settings, before it serves.
+pub struct Builder<X: Executor> {
+    services: Vec<Box<X::Service>>,
+    http: Option<Arc<HttpHandler>>,
+    config: Config,
+}
+
+/// What serves connections; cheap to clone. Make it with [`Builder::finish`].
+pub struct Acceptor<R, X: Executor> {
+    pub(crate) runtime: R,
+    pub(crate) shared: Arc<Shared<X>>,
+}
+
+pub(crate) struct Shared<X: Executor> {
+    services: Vec<Box<X::Service>>,
+    /// By route: which service, which of its methods, and its path.
+    targets: Vec<(usize, usize, &'static str)>,
+    routes: Routes,
+    http: Option<Arc<HttpHandler>>,
+    config: Config,
+}
+
+/// A server that cannot be built.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// A method is there twice (a service was added twice), or its path is not `/service/method`.
+    Route(InvalidRoute),
+    /// A setting is out of its range.
+    Config(ConfigError),
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Route(error) => write!(f, "{error}"),
+            Self::Config(error) => write!(f, "{error}"),
+        }
+    }
+}
+
+impl std::error::Error for BuildError {}
+
+impl<X: Executor> Builder<X> {
+    /// No service, default settings.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { services: Vec::new(), http: None, config: Config::default() }
+    }
+
+    /// Adds a service.
+    pub fn add(&mut self, service: Box<X::Service>) {
+        self.services.push(service);
+    }
+
+    /// Answers requests that are not gRPC.
+    pub fn http(&mut self, handler: Arc<HttpHandler>) {
+        self.http = Some(handler);
+    }
+
+    /// The settings of every connection.
+    pub fn config(&mut self) -> &mut Config {
+        &mut self.config
+    }
+
+    /// Checks it all.
+    ///
+    /// # Errors
+    /// See [`BuildError`].
+    pub fn finish<R: Runtime>(mut self, runtime: R) -> Result<Acceptor<R, X>, BuildError> {
+        self.config.accept_http = self.http.is_some();
+        self.config.validate().map_err(BuildError::Config)?;
+        let mut targets = Vec::new();
+        for (index, service) in self.services.iter().enumerate() {
+            targets.extend(service.methods().iter().enumerate().map(|(number, method)| (index, number, method.path)));
+        }
+        let methods = self.services.iter().flat_map(|service| service.methods());
+        let routes = Routes::new(methods.map(|method| (method.path, method.shape))).map_err(BuildError::Route)?;
+        let shared = Shared { services: self.services, targets, routes, http: self.http, config: self.config };
+        Ok(Acceptor { runtime, shared: Arc::new(shared) })
+    }
+}
+
+impl<X: Executor> Default for Builder<X> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<X: Executor> fmt::Debug for Builder<X> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder").field("services", &self.services.len()).finish_non_exhaustive()
+    }
+}
+
+impl<R: Clone, X: Executor> Clone for Acceptor<R, X> {
+    fn clone(&self) -> Self {
+        Self { runtime: self.runtime.clone(), shared: Arc::clone(&self.shared) }
+    }
+}
+
+impl<R, X: Executor> fmt::Debug for Acceptor<R, X> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Acceptor").field("methods", &self.shared.targets.len()).finish_non_exhaustive()
+    }
+}
+
+impl<R: Runtime> Acceptor<R, Spawn<R>> {
+    /// Serves one connection over any stream until it ends.
+    pub async fn serve_connection<S: Io>(&self, io: S, peer: Peer) {
+        self.serve_layered(io, peer, |connection| connection).await;
+    }
+
+    /// Serves one connection through a layer on the [`Endpoint`] seam: TLS, a recorder, a proxy's preamble.
+    pub async fn serve_layered<S: Io, E: Endpoint>(&self, io: S, peer: Peer, layer: impl FnOnce(Connection) -> E) {
+        self.run(io, peer, layer, &Queue::new(R::now)).await;
+    }
+
+    pub(crate) async fn run<S: Io, E: Endpoint>(&self, io: S, peer: Peer, layer: impl FnOnce(Connection) -> E, queue: &Arc<Queue>) {
+        let executor = spawn::Spawner { runtime: self.runtime.clone(), shared: Arc::clone(&self.shared) };
+        drive(&self.runtime, &self.shared, executor, io, peer, layer, queue).await;
+    }
+}
+
+impl<R: Runtime> Acceptor<R, Inline> {
+    /// Serves one connection over any stream until it ends. The future must stay on its thread.
+    pub async fn serve_connection<S: Io>(&self, io: S, peer: Peer) {
+        self.serve_layered(io, peer, |connection| connection).await;
+    }
+
+    /// Serves one connection through a layer on the [`Endpoint`] seam: TLS, a recorder, a proxy's preamble.
+    pub async fn serve_layered<S: Io, E: Endpoint>(&self, io: S, peer: Peer, layer: impl FnOnce(Connection) -> E) {
+        self.run(io, peer, layer, &Queue::new(R::now)).await;
+    }
+
+    pub(crate) async fn run<S: Io, E: Endpoint>(&self, io: S, peer: Peer, layer: impl FnOnce(Connection) -> E, queue: &Arc<Queue>) {
+        let executor = inline::Inliner::new(Arc::clone(&self.shared), Arc::clone(queue));
+        drive(&self.runtime, &self.shared, executor, io, peer, layer, queue).await;
+    }
+}
+
+async fn drive<R: Runtime, X: Executor, S: Io, E: Endpoint>(
+    runtime: &R,
+    shared: &Shared<X>,
+    executor: impl app::Execute,
+    io: S,
+    peer: Peer,
+    layer: impl FnOnce(Connection) -> E,
+    queue: &Arc<Queue>,
+) {
+    let connection = Connection::server(&shared.config, shared.routes.clone(), R::now());
+    let app = app::ServerApp::new(executor, shared.http.clone(), Arc::new(peer), Arc::clone(queue));
+    let mut driver = Driver::new(runtime, io, layer(connection), app, Arc::clone(queue));
+    poll_fn(|cx| driver.poll(cx)).await;
+    let _ = queue.die(pintle_core::Status::new(pintle_core::Code::Unavailable, "the connection is closed"));
+}

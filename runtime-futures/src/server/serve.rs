@@ -1,0 +1,198 @@
+//! Accepting connections and ending them: the loop over listeners, and the graceful shutdown.
+
+use super::{Acceptor, Executor, Inline, Spawn};
+use crate::{
+    Peer,
+    queue::{Command, Queue},
+    runtime::{AcceptFailure, Io, Listener, LocalRuntime, Runtime, Timer},
+};
+use std::{
+    fmt,
+    future::{Future, poll_fn},
+    io,
+    pin::pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
+
+/// Connections accepted from one listener before the others, and other tasks, have their turn.
+const ACCEPTS: u32 = 64;
+
+/// Starts the task of a connection.
+pub trait Serve<S: Io> {
+    /// Serves `io` in a task of its own; `lease` goes when it has ended.
+    fn launch(&self, io: S, peer: Peer, lease: Lease);
+}
+
+impl<R: Runtime, S: Io + Send> Serve<S> for Acceptor<R, Spawn<R>> {
+    fn launch(&self, io: S, peer: Peer, lease: Lease) {
+        let acceptor = self.clone();
+        self.runtime.spawn(async move { acceptor.run(io, peer, |connection| connection, &lease.queue).await });
+    }
+}
+
+impl<R: LocalRuntime, S: Io> Serve<S> for Acceptor<R, Inline> {
+    fn launch(&self, io: S, peer: Peer, lease: Lease) {
+        let acceptor = self.clone();
+        self.runtime.spawn_local(async move { acceptor.run(io, peer, |connection| connection, &lease.queue).await });
+    }
+}
+
+/// Serves everybody who connects to `listeners` until `stop` is ready, then drains: no new connections, no new calls;
+/// running calls may take `grace`. Returns when every connection has ended, at the end of the grace at the latest.
+///
+/// # Errors
+/// A listener broke; the others are closed and their connections drained as well.
+pub async fn serve<R, X, L>(acceptor: Acceptor<R, X>, listeners: Vec<L>, stop: impl Future<Output = ()>, grace: Duration) -> io::Result<()>
+where
+    R: Runtime,
+    X: Executor,
+    L: Listener,
+    Acceptor<R, X>: Serve<L::Io>,
+{
+    let shutdown = Shutdown::new();
+    let result = {
+        let mut stop = pin!(stop);
+        let mut doors: Vec<Door<L, R::Timer>> =
+            listeners.into_iter().map(|listener| Door { listener, timer: acceptor.runtime.timer(), closed_until: None }).collect();
+        poll_fn(|cx| {
+            if stop.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(Ok(()));
+            }
+            for door in &mut doors {
+                if let Poll::Ready(error) = door.poll(&acceptor, &shutdown, cx) {
+                    return Poll::Ready(Err(error));
+                }
+            }
+            Poll::Pending
+        })
+        .await
+    };
+    shutdown.drain(grace);
+    shutdown.ended::<R>(&acceptor.runtime, grace).await;
+    result
+}
+
+/// A listener and its pause after an error.
+struct Door<L, T> {
+    listener: L,
+    timer: T,
+    closed_until: Option<pintle_core::Timestamp>,
+}
+
+impl<L: Listener, T: Timer> Door<L, T> {
+    /// Accepts what is there. Ready: the listener is broken.
+    fn poll<R: Runtime, X: Executor>(&mut self, acceptor: &Acceptor<R, X>, shutdown: &Shutdown, cx: &mut Context<'_>) -> Poll<io::Error>
+    where
+        Acceptor<R, X>: Serve<L::Io>,
+    {
+        for _ in 0..ACCEPTS {
+            if let Some(until) = self.closed_until {
+                if self.timer.poll_until(until, cx).is_pending() {
+                    return Poll::Pending;
+                }
+                self.closed_until = None;
+            }
+            match self.listener.poll_accept(cx) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Ok((io, peer))) => acceptor.launch(io, peer, shutdown.lease(Queue::new(R::now))),
+                Poll::Ready(Err(AcceptFailure::BackOff(pause))) => self.closed_until = Some(R::now().saturating_add(pause)),
+                Poll::Ready(Err(AcceptFailure::Fatal(error))) => return Poll::Ready(error),
+            }
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+/// The live connections of a server.
+#[derive(Clone, Default)]
+pub struct Shutdown {
+    inner: Arc<Mutex<Connections>>,
+}
+
+#[derive(Default)]
+struct Connections {
+    live: usize,
+    queues: Vec<Weak<Queue>>,
+    waiting: Option<Waker>,
+}
+
+/// Held by a connection's task while it lives.
+pub struct Lease {
+    queue: Arc<Queue>,
+    shutdown: Shutdown,
+}
+
+impl Shutdown {
+    /// No connection yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn lease(&self, queue: Arc<Queue>) -> Lease {
+        let mut inner = self.lock();
+        inner.live += 1;
+        if inner.queues.len() == inner.queues.capacity() {
+            // Grows only by what is alive.
+            inner.queues.retain(|queue| queue.strong_count() > 0);
+        }
+        inner.queues.push(Arc::downgrade(&queue));
+        Lease { queue, shutdown: self.clone() }
+    }
+
+    /// Tells every connection to drain.
+    fn drain(&self, grace: Duration) {
+        let queues = std::mem::take(&mut self.lock().queues);
+        for queue in queues.iter().filter_map(Weak::upgrade) {
+            queue.push(Command::Drain(Some(grace)));
+        }
+    }
+
+    /// Waits until no connection lives. Their own clocks end them at the grace; ours ends the wait for a task that is
+    /// stuck in user code.
+    async fn ended<R: Runtime>(&self, runtime: &R, grace: Duration) {
+        let until = R::now().saturating_add(grace).saturating_add(Duration::from_secs(1));
+        let mut timer = runtime.timer();
+        poll_fn(|cx| {
+            let mut inner = self.lock();
+            if inner.live == 0 {
+                return Poll::Ready(());
+            }
+            inner.waiting = Some(cx.waker().clone());
+            drop(inner);
+            timer.poll_until(until, cx)
+        })
+        .await;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Connections> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let mut inner = self.shutdown.lock();
+        inner.live -= 1;
+        let waiting = if inner.live == 0 { inner.waiting.take() } else { None };
+        drop(inner);
+        if let Some(waiting) = waiting {
+            waiting.wake();
+        }
+    }
+}
+
+impl fmt::Debug for Shutdown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shutdown").field("live", &self.lock().live).finish()
+    }
+}
+
+impl fmt::Debug for Lease {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lease").finish_non_exhaustive()
+    }
+}

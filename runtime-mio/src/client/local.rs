@@ -1,0 +1,192 @@
+//! The client that the calling thread drives.
+
+use super::{Caller, Calling, End, Head, Next, driver::Driver, lost, not_started};
+use bytes::Bytes;
+use pintle_core::{
+    CallId, CallOptions, Endpoint, Event, Metadata, Recv, RequestHead, SendError, Status, Token,
+    codec::{self, Codec},
+};
+use pintle_net::now;
+use std::{cell::RefCell, fmt, rc::Rc, time::Duration};
+
+/// The token of calls whose response has begun.
+const BEGUN: Token = Token(1);
+
+/// A client without a thread: whoever waits for an answer drives the connection. Clones share it.
+///
+/// Nothing happens between calls: a server's PING or GOAWAY is met by the next call, or by [`poll`](Self::poll). Programs that
+/// call from time to time want [`Client`](crate::Client) instead.
+#[derive(Clone)]
+pub struct LocalClient(Rc<RefCell<Driver>>);
+
+impl fmt::Debug for LocalClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("LocalClient")
+    }
+}
+
+impl LocalClient {
+    pub(crate) fn new(driver: Driver) -> Self {
+        Self(Rc::new(RefCell::new(driver)))
+    }
+
+    /// Serves the connection for so long (zero: only what is there): answers the server's PINGs, notices its end, lets started
+    /// calls go on. `false`: the connection is closed, connect again.
+    pub fn poll(&self, timeout: Duration) -> bool {
+        let end = now().saturating_add(timeout);
+        loop {
+            let left = end.saturating_since(now());
+            self.0.borrow_mut().step(Some(left));
+            if self.0.borrow().link.is_over() {
+                return false;
+            }
+            if left.is_zero() {
+                return true;
+            }
+        }
+    }
+
+    /// Ends the connection: running calls are cancelled, and the server is told. It happens anyway when the last clone is dropped,
+    /// but without a word to the server.
+    pub fn close(self) {
+        let mut driver = self.0.borrow_mut();
+        driver.core().close(now());
+        driver.step(Some(Duration::ZERO));
+    }
+}
+
+impl Driver {
+    /// A turn. Whoever waits asks the core itself; of the events only the first of each call is of interest.
+    fn step(&mut self, most: Option<Duration>) {
+        self.turn(most);
+        while let Some(event) = self.core().poll_event() {
+            if let Event::Headers { call, .. } | Event::Readable { call, .. } = event
+                && let Ok(mut call) = self.core().call(call)
+            {
+                call.set_token(BEGUN);
+            }
+        }
+    }
+}
+
+impl Caller for LocalClient {
+    type Call = LocalCall;
+
+    fn start<Q: Codec>(&self, head: Head, only: Option<&Q::Item>) -> Result<LocalCall, Status> {
+        let mut driver = self.0.borrow_mut();
+        let mut request = RequestHead::new(Bytes::from_static(head.path.as_bytes()), head.shape);
+        if !head.metadata.is_empty() {
+            request = request.with_metadata(&head.metadata);
+        }
+        let options = CallOptions::default().deadline(head.deadline);
+        let started = driver.core().start(now(), request, options);
+        let id = started.map_err(|e| not_started(e, driver.link.stack.conn()))?;
+        drop(driver);
+        let call = LocalCall { driver: Rc::clone(&self.0), id };
+        if let Some(message) = only {
+            match call.send::<Q>(message, true) {
+                Err(SendError::Refused((), why)) => {
+                    call.cancel();
+                    return Err(Status::resource_exhausted(why.0));
+                }
+                // Ended already: its outcome says why.
+                _ => call.close_send(),
+            }
+        }
+        Ok(call)
+    }
+}
+
+/// A call of a [`LocalClient`].
+#[derive(Clone)]
+pub struct LocalCall {
+    driver: Rc<RefCell<Driver>>,
+    id: CallId,
+}
+
+impl fmt::Debug for LocalCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "LocalCall({:?})", self.id)
+    }
+}
+
+impl Calling for LocalCall {
+    fn send<Q: Codec>(&self, message: &Q::Item, wait: bool) -> Result<(), SendError<()>> {
+        let mut driver = self.driver.borrow_mut();
+        // Without waiting, what can be written is still written once, or there would never be room.
+        let mut last = !wait;
+        loop {
+            let mut call = driver.core().call(self.id).map_err(|_| SendError::Ended(()))?;
+            match codec::send::<Q>(&mut call, message) {
+                Err(SendError::Blocked(())) if !driver.link.is_over() => driver.step(last.then_some(Duration::ZERO)),
+                sent => return sent,
+            }
+            if last {
+                let mut call = driver.core().call(self.id).map_err(|_| SendError::Ended(()))?;
+                return codec::send::<Q>(&mut call, message);
+            }
+            last |= driver.link.is_over();
+        }
+    }
+
+    fn close_send(&self) {
+        if let Ok(mut call) = self.driver.borrow_mut().core().call(self.id) {
+            // Closed already is as good.
+            let _ = call.close_send();
+        }
+    }
+
+    fn next(&self, wait: bool) -> Next {
+        let mut driver = self.driver.borrow_mut();
+        let mut last = false;
+        loop {
+            let Ok(mut call) = driver.core().call(self.id) else {
+                return Next::End(Status::cancelled("the call was cancelled on this side").into());
+            };
+            match call.recv() {
+                Recv::Message(message) => return Next::Message(message),
+                Recv::Pending => {}
+                Recv::End => {
+                    if let Some(outcome) = call.take_outcome() {
+                        return Next::End(outcome.into());
+                    }
+                }
+            }
+            if last {
+                return if driver.link.is_over() { Next::End(self.abandon(&mut driver)) } else { Next::Pending };
+            }
+            driver.step((!wait).then_some(Duration::ZERO));
+            last = !wait || driver.link.is_over();
+        }
+    }
+
+    fn headers(&self) -> Metadata {
+        let mut driver = self.driver.borrow_mut();
+        loop {
+            let Ok(mut call) = driver.core().call(self.id) else { return Metadata::new() };
+            if call.token() == BEGUN || driver.link.is_over() {
+                return driver.core().call(self.id).map_or_else(|_| Metadata::new(), |mut call| call.take_metadata());
+            }
+            driver.step(None);
+        }
+    }
+
+    fn cancel(&self) {
+        if let Ok(mut driver) = self.driver.try_borrow_mut() {
+            if let Ok(call) = driver.core().call(self.id) {
+                call.cancel();
+                driver.step(Some(Duration::ZERO));
+            }
+        }
+    }
+}
+
+impl LocalCall {
+    /// The connection is over and the core has no outcome: it must not be waited for.
+    fn abandon(&self, driver: &mut Driver) -> End {
+        if let Ok(call) = driver.core().call(self.id) {
+            call.cancel();
+        }
+        lost(driver.link.stack.conn()).into()
+    }
+}

@@ -1,0 +1,475 @@
+//! The client with a background thread, and that thread.
+
+use super::{
+    Caller, Calling, Connect, ConnectError, End, Head, Next,
+    driver::{Driver, WAKE},
+    lost, not_started,
+};
+use crate::{
+    link::Socket,
+    mailbox::{Mailbox, lock},
+    outflow::{self, NoPermit, Outflow, Permit},
+};
+use bytes::Bytes;
+use mio::Waker;
+use pintle_core::{
+    CallId, CallOptions, Endpoint, Event, Message, Metadata, Payload, Recv, RequestHead, SendError, Status,
+    codec::{Codec, to_payload},
+};
+use pintle_net::now;
+use std::{
+    collections::VecDeque,
+    fmt, mem,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, Condvar, Mutex, OnceLock, PoisonError},
+    thread::{self, ThreadId},
+};
+
+/// Calls that may wait to be started by the background thread.
+const MOST_STARTS: usize = 10_000;
+/// Octets of messages of one call that wait to be taken; one message may always.
+const PREFETCH: usize = 64 << 10;
+
+/// A client for any number of threads: all clones share one connection and one background thread, which ends when the last
+/// clone is dropped and running calls are done.
+///
+/// A blocking call costs two thread switches (some 10 µs) more than with [`LocalClient`](crate::LocalClient).
+#[derive(Debug, Clone)]
+pub struct Client(Arc<Owner>);
+
+/// Tells the thread when the last clone goes.
+#[derive(Debug)]
+struct Owner(Arc<Shared>);
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        self.0.mailbox.post(Command::Close);
+    }
+}
+
+#[derive(Debug)]
+struct Shared {
+    mailbox: Mailbox<Command>,
+    /// Why calls cannot start any more.
+    gone: OnceLock<Status>,
+    thread: OnceLock<ThreadId>,
+}
+
+impl Shared {
+    /// Waiting here would wait for itself.
+    fn is_own_thread(&self) -> bool {
+        self.thread.get() == Some(&thread::current().id())
+    }
+
+    fn refusal(&self) -> Status {
+        self.gone.get().cloned().unwrap_or_else(|| Status::resource_exhausted("too many calls wait to be started"))
+    }
+}
+
+impl Client {
+    pub(crate) fn spawn(connect: Connect, socket: Socket) -> Result<Self, ConnectError> {
+        let (report, started) = std::sync::mpsc::sync_channel(1);
+        // Layers are made on the thread that runs them: they need not be `Send`.
+        let body = move || {
+            let made = connect.driver(socket).and_then(|driver| {
+                let waker = Waker::new(driver.poll.registry(), WAKE)?;
+                let shared = Arc::new(Shared { mailbox: Mailbox::new(waker), gone: OnceLock::new(), thread: OnceLock::new() });
+                Ok((driver, shared))
+            });
+            match made {
+                Ok((driver, shared)) => {
+                    shared.thread.get_or_init(|| thread::current().id());
+                    let _ = report.send(Ok(Arc::clone(&shared)));
+                    Background { driver, shared, calls: Vec::new() }.run();
+                }
+                Err(e) => {
+                    let _ = report.send(Err(e));
+                }
+            }
+        };
+        thread::Builder::new().name("pintle-client".into()).spawn(body)?;
+        let shared = started.recv().map_err(|_| ConnectError::Io(std::io::Error::other("a layer panicked")))??;
+        Ok(Self(Arc::new(Owner(shared))))
+    }
+
+    /// False: the connection is closed and calls end with UNAVAILABLE; connect again.
+    #[must_use]
+    pub fn is_connected(&self) -> bool {
+        !self.0.0.mailbox.is_closed()
+    }
+
+    /// Starts a unary call whose end is told to `done`.
+    pub(crate) fn start_with_callback<Q: Codec>(
+        &self,
+        head: Head,
+        message: &Q::Item,
+        done: impl FnOnce(Option<Message>, End) + Send + 'static,
+    ) {
+        let call = Arc::new(State::new(Some(Box::new(done))));
+        if let Err(status) = self.post(head, Some(to_payload::<Q>(message)), &call) {
+            call.finish(status.into());
+        }
+    }
+
+    fn post(&self, head: Head, only: Option<Payload>, call: &Arc<State>) -> Result<(), Status> {
+        let start = Command::Start(Box::new(Start { head, only, fate: Fate(Arc::clone(call)) }));
+        self.0.0.mailbox.post_bounded(start, MOST_STARTS).map_err(|refused| {
+            let status = self.0.0.refusal();
+            // Before it is dropped, which would give it a less telling end.
+            call.finish(status.clone().into());
+            drop(refused);
+            status
+        })
+    }
+}
+
+impl Caller for Client {
+    type Call = RemoteCall;
+
+    fn start<Q: Codec>(&self, head: Head, only: Option<&Q::Item>) -> Result<RemoteCall, Status> {
+        let state = Arc::new(State::new(None));
+        self.post(head, only.map(to_payload::<Q>), &state)?;
+        Ok(RemoteCall { shared: Arc::clone(&self.0.0), state })
+    }
+}
+
+/// A call of a [`Client`].
+#[derive(Debug, Clone)]
+pub struct RemoteCall {
+    shared: Arc<Shared>,
+    state: Arc<State>,
+}
+
+type Done = Box<dyn FnOnce(Option<Message>, End) + Send>;
+
+/// What caller and thread share of one call.
+struct State {
+    inner: Mutex<Inner>,
+    changed: Condvar,
+    flow: Arc<Outflow>,
+}
+
+impl fmt::Debug for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("State")
+    }
+}
+
+struct Inner {
+    /// Once it has started.
+    id: Option<CallId>,
+    headers: Option<Metadata>,
+    inbox: VecDeque<Message>,
+    octets: usize,
+    /// The thread has stopped taking messages from the core.
+    stalled: bool,
+    end: Option<End>,
+    done: Option<Done>,
+}
+
+impl State {
+    fn new(done: Option<Done>) -> Self {
+        let inner = Inner { id: None, headers: None, inbox: VecDeque::new(), octets: 0, stalled: false, end: None, done };
+        Self { inner: Mutex::new(inner), changed: Condvar::new(), flow: Arc::default() }
+    }
+
+    fn id(&self) -> Option<CallId> {
+        lock(&self.inner).id
+    }
+
+    /// The call is over; the first end counts.
+    fn finish(&self, end: End) {
+        let mut inner = lock(&self.inner);
+        if inner.end.is_some() {
+            return;
+        }
+        inner.end = Some(end.clone());
+        let (done, message) = match inner.done.take() {
+            Some(done) => (Some(done), inner.inbox.pop_front()),
+            None => (None, None),
+        };
+        drop(inner);
+        self.flow.end();
+        self.changed.notify_all();
+        if let Some(done) = done {
+            // A panic in the callback is the application's, and no other call's.
+            let _ = catch_unwind(AssertUnwindSafe(|| done(message, end)));
+        }
+    }
+}
+
+/// The thread's hold on a call: if it lets go without an end, the call is lost, and nobody waits for ever.
+#[derive(Debug)]
+struct Fate(Arc<State>);
+
+impl Drop for Fate {
+    fn drop(&mut self) {
+        self.0.finish(Status::unavailable("the client's background thread has ended").into());
+    }
+}
+
+impl Calling for RemoteCall {
+    fn send<Q: Codec>(&self, message: &Q::Item, wait: bool) -> Result<(), SendError<()>> {
+        let wait = wait && !self.shared.is_own_thread();
+        let permit = self.state.flow.permit(Q::encoded_len(message), wait).map_err(|why| match why {
+            NoPermit::Full => SendError::Blocked(()),
+            NoPermit::Ended => SendError::Ended(()),
+        })?;
+        self.shared.mailbox.post(Command::Send(Arc::clone(&self.state), to_payload::<Q>(message), permit));
+        Ok(())
+    }
+
+    fn close_send(&self) {
+        self.shared.mailbox.post(Command::CloseSend(Arc::clone(&self.state)));
+    }
+
+    fn next(&self, wait: bool) -> Next {
+        let mut inner = lock(&self.state.inner);
+        loop {
+            if let Some(message) = inner.inbox.pop_front() {
+                inner.octets -= message.payload.len();
+                if inner.octets < PREFETCH && mem::replace(&mut inner.stalled, false) {
+                    drop(inner);
+                    self.shared.mailbox.post(Command::Pull(Arc::clone(&self.state)));
+                }
+                return Next::Message(message);
+            }
+            if let Some(end) = &inner.end {
+                return Next::End(end.clone());
+            }
+            if !wait {
+                return Next::Pending;
+            }
+            if self.shared.is_own_thread() {
+                drop(inner);
+                self.cancel();
+                return Next::End(Status::internal("waiting in a callback of the same client would never end").into());
+            }
+            inner = self.state.changed.wait(inner).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn headers(&self) -> Metadata {
+        let mut inner = lock(&self.state.inner);
+        while inner.headers.is_none() && inner.end.is_none() && !self.shared.is_own_thread() {
+            inner = self.state.changed.wait(inner).unwrap_or_else(PoisonError::into_inner);
+        }
+        inner.headers.take().unwrap_or_default()
+    }
+
+    fn cancel(&self) {
+        if lock(&self.state.inner).end.is_none() {
+            self.shared.mailbox.post(Command::Cancel(Arc::clone(&self.state)));
+        }
+    }
+}
+
+#[derive(Debug)]
+enum Command {
+    Start(Box<Start>),
+    Send(Arc<State>, Payload, Permit),
+    CloseSend(Arc<State>),
+    /// There is room for messages again.
+    Pull(Arc<State>),
+    Cancel(Arc<State>),
+    /// Nobody will start calls any more.
+    Close,
+}
+
+#[derive(Debug)]
+struct Start {
+    head: Head,
+    only: Option<Payload>,
+    fate: Fate,
+}
+
+/// The thread.
+struct Background {
+    driver: Driver,
+    shared: Arc<Shared>,
+    /// By slot of the call.
+    calls: Vec<Option<Box<Live>>>,
+}
+
+/// A call as the thread sees it.
+struct Live {
+    id: CallId,
+    fate: Fate,
+    /// Not yet taken by the core.
+    queue: VecDeque<(Payload, Option<Permit>)>,
+    /// No more will come.
+    last: bool,
+}
+
+impl Background {
+    fn run(mut self) {
+        let mut commands = Vec::new();
+        loop {
+            commands.drain(..).for_each(|command| self.execute(command));
+            while let Some(event) = self.driver.core().poll_event() {
+                self.event(event);
+            }
+            if self.driver.link.is_over() {
+                break;
+            }
+            if self.driver.turn(None) {
+                self.shared.mailbox.swap(&mut commands);
+            }
+        }
+        let status = lost(self.driver.link.stack.conn());
+        self.shared.gone.get_or_init(|| status.clone());
+        self.shared.mailbox.swap(&mut commands);
+        let waiting = commands.drain(..).filter_map(|command| match command {
+            Command::Start(start) => Some(start.fate),
+            _ => None,
+        });
+        let running = self.calls.drain(..).flatten().map(|live| live.fate);
+        running.chain(waiting).for_each(|fate| fate.0.finish(status.clone().into()));
+        self.shared.mailbox.close();
+    }
+
+    fn execute(&mut self, command: Command) {
+        match command {
+            Command::Start(start) => self.start(*start),
+            Command::Send(state, payload, permit) => {
+                if let Some(live) = self.live_of(&state) {
+                    live.queue.push_back((payload, Some(permit)));
+                    let id = live.id;
+                    self.send_queued(id);
+                }
+            }
+            Command::CloseSend(state) => {
+                if let Some(live) = self.live_of(&state) {
+                    live.last = true;
+                    let id = live.id;
+                    self.send_queued(id);
+                }
+            }
+            Command::Pull(state) => {
+                if let Some(id) = state.id() {
+                    self.pull(id);
+                }
+            }
+            Command::Cancel(state) => {
+                if let Some(id) = self.live_of(&state).map(|live| live.id) {
+                    self.end(id, Status::cancelled("the call was cancelled on this side").into());
+                }
+            }
+            Command::Close => self.driver.core().drain(now(), None),
+        }
+    }
+
+    fn start(&mut self, start: Start) {
+        let mut request = RequestHead::new(Bytes::from_static(start.head.path.as_bytes()), start.head.shape);
+        if !start.head.metadata.is_empty() {
+            request = request.with_metadata(&start.head.metadata);
+        }
+        let options = CallOptions::default().deadline(start.head.deadline);
+        let id = match self.driver.core().start(now(), request, options) {
+            Ok(id) => id,
+            Err(e) => return start.fate.0.finish(not_started(e, self.driver.link.stack.conn()).into()),
+        };
+        lock(&start.fate.0.inner).id = Some(id);
+        let last = start.only.is_some();
+        let queue = start.only.into_iter().map(|payload| (payload, None)).collect();
+        if self.calls.len() <= id.slot() {
+            self.calls.resize_with(id.slot() + 1, || None);
+        }
+        self.calls[id.slot()] = Some(Box::new(Live { id, fate: start.fate, queue, last }));
+        self.send_queued(id);
+    }
+
+    fn event(&mut self, event: Event) {
+        match event {
+            Event::Headers { call, .. } => {
+                let headers = self.driver.core().call(call).map(|mut call| call.take_metadata());
+                if let (Ok(headers), Some(live)) = (headers, self.live(call)) {
+                    lock(&live.fate.0.inner).headers = Some(headers);
+                    live.fate.0.changed.notify_all();
+                }
+            }
+            Event::Readable { call, .. } => self.pull(call),
+            Event::Writable { call, .. } => self.send_queued(call),
+            _ => {}
+        }
+    }
+
+    fn live(&mut self, id: CallId) -> Option<&mut Live> {
+        self.calls.get_mut(id.slot())?.as_deref_mut().filter(|live| live.id == id)
+    }
+
+    fn live_of(&mut self, state: &State) -> Option<&mut Live> {
+        self.live(state.id()?)
+    }
+
+    /// Moves messages from the core to whoever waits for them, while there is room.
+    fn pull(&mut self, id: CallId) {
+        loop {
+            let Some(live) = self.live(id) else { return };
+            let mut inner = lock(&live.fate.0.inner);
+            if inner.octets >= PREFETCH {
+                inner.stalled = true;
+                return;
+            }
+            drop(inner);
+            let Ok(mut call) = self.driver.core().call(id) else { return };
+            match call.recv() {
+                Recv::Message(message) => self.deliver(id, message),
+                Recv::Pending => return,
+                Recv::End => match call.take_outcome() {
+                    Some(outcome) => return self.end(id, outcome.into()),
+                    None => return,
+                },
+            }
+        }
+    }
+
+    fn deliver(&mut self, id: CallId, message: Message) {
+        let Some(live) = self.live(id) else { return };
+        let mut inner = lock(&live.fate.0.inner);
+        // Empty messages take room too.
+        inner.octets += message.payload.len();
+        inner.inbox.push_back(message);
+        drop(inner);
+        live.fate.0.changed.notify_all();
+    }
+
+    fn end(&mut self, id: CallId, end: End) {
+        if let Ok(call) = self.driver.core().call(id) {
+            call.cancel();
+        }
+        if self.live(id).is_some()
+            && let Some(live) = self.calls[id.slot()].take()
+        {
+            live.fate.0.finish(end);
+        }
+    }
+
+    /// Hands on what was sent, as far as the core takes it, and then the end.
+    fn send_queued(&mut self, id: CallId) {
+        while let Some((payload, permit)) = self.live(id).and_then(|live| live.queue.pop_front()) {
+            let sent = match self.driver.core().call(id) {
+                Ok(mut call) => call.send(payload),
+                Err(_) => Err(SendError::Ended(payload)),
+            };
+            match sent {
+                Ok(()) => permit.map_or((), Permit::deliver),
+                Err(SendError::Blocked(payload)) => {
+                    if let Some(live) = self.live(id) {
+                        live.queue.push_front((payload, permit));
+                    }
+                    return;
+                }
+                Err(SendError::Refused(_, why)) => return self.end(id, Status::resource_exhausted(why.0).into()),
+                // Its outcome is on the way.
+                Err(_) => return,
+            }
+        }
+        if self.live(id).is_some_and(|live| live.last)
+            && let Ok(mut call) = self.driver.core().call(id)
+        {
+            // Closed already is as good.
+            let _ = call.close_send();
+        }
+    }
+}

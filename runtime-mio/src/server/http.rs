@@ -1,0 +1,134 @@
+//! Plain HTTP/2 requests beside gRPC, on the core's raw floor: a handler sees the whole request and gives the whole response.
+
+use super::peer::Conn;
+use bytes::Bytes;
+use pintle_core::{Metadata, SendError, StreamId, StreamRecv};
+
+/// Octets of a request's body that are kept for a handler.
+const MOST_BODY: usize = 1 << 20;
+
+/// A plain request, with its whole body (at most 1 MiB; larger ones are answered 413).
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct HttpRequest {
+    /// `GET`, `POST`, …
+    pub method: String,
+    /// With the query.
+    pub path: String,
+    /// `:authority`, or `host`.
+    pub authority: Option<String>,
+    /// The other fields.
+    pub headers: Metadata,
+    /// The body.
+    pub body: Bytes,
+}
+
+/// The answer to a plain request.
+#[derive(Debug, Clone, Default)]
+pub struct HttpResponse {
+    /// 200 to 599.
+    pub status: u16,
+    /// Fields.
+    pub headers: Metadata,
+    /// The body.
+    pub body: Bytes,
+}
+
+impl HttpResponse {
+    /// A response with a body and its content-type.
+    #[must_use]
+    pub fn new(status: u16, content_type: &str, body: impl Into<Bytes>) -> Self {
+        let mut headers = Metadata::new();
+        // A content-type that is no field value is left away: the body says it all.
+        let _ = headers.append_http("content-type", content_type.as_bytes());
+        Self { status, headers, body: body.into() }
+    }
+}
+
+/// `None`: answered as a gRPC server answers what is not gRPC (415, 405).
+pub(crate) type Handler = dyn Fn(HttpRequest) -> Option<HttpResponse> + Send + Sync;
+
+/// Where a plain request stands.
+#[derive(Debug)]
+pub(crate) enum Exchange {
+    /// The body is coming in.
+    Request(Vec<u8>),
+    /// The rest of the response's body waits for room.
+    Response(Bytes),
+}
+
+/// Moves a plain request on.
+pub(crate) fn step(conn: &mut Conn, id: StreamId, handler: &Handler) {
+    let exchange = match conn.exchanges.iter().position(|(stream, _)| *stream == id) {
+        Some(at) => conn.exchanges.swap_remove(at).1,
+        None => Exchange::Request(Vec::new()),
+    };
+    let next = match exchange {
+        Exchange::Request(body) => read(conn, id, body, handler),
+        Exchange::Response(rest) => write(conn, id, rest),
+    };
+    if let Some(exchange) = next {
+        conn.exchanges.push((id, exchange));
+    }
+}
+
+fn read(conn: &mut Conn, id: StreamId, mut body: Vec<u8>, handler: &Handler) -> Option<Exchange> {
+    let mut stream = conn.core().stream(id).ok()?;
+    loop {
+        match stream.recv_bytes() {
+            StreamRecv::Bytes(octets) if body.len() + octets.len() > MOST_BODY => {
+                return answer(conn, id, &HttpResponse::new(413, "text/plain", "the body is larger than 1 MiB\n"));
+            }
+            StreamRecv::Bytes(octets) => body.extend_from_slice(&octets),
+            StreamRecv::Pending => return Some(Exchange::Request(body)),
+            StreamRecv::End => break,
+            StreamRecv::Reset(_) => {
+                stream.release();
+                return None;
+            }
+        }
+    }
+    let head = stream.request();
+    let request = HttpRequest {
+        method: head.method.to_owned(),
+        path: head.path.to_owned(),
+        authority: head.authority.map(str::to_owned),
+        headers: head.headers.clone(),
+        body: body.into(),
+    };
+    match handler(request) {
+        Some(response) => answer(conn, id, &response),
+        None => {
+            conn.core().stream(id).ok()?.refuse();
+            None
+        }
+    }
+}
+
+fn answer(conn: &mut Conn, id: StreamId, response: &HttpResponse) -> Option<Exchange> {
+    let mut stream = conn.core().stream(id).ok()?;
+    let sent = stream.send_headers(response.status, &response.headers, response.body.is_empty());
+    if sent.is_err() {
+        // A status or field that cannot be sent: the handler's slip, and the client must not wait for it.
+        let failed = stream.send_headers(500, &Metadata::new(), true);
+        debug_assert!(failed.is_ok(), "an empty 500 can always be sent: {failed:?}");
+        stream.release();
+        return None;
+    }
+    if response.body.is_empty() {
+        stream.release();
+        return None;
+    }
+    write(conn, id, response.body.clone())
+}
+
+fn write(conn: &mut Conn, id: StreamId, rest: Bytes) -> Option<Exchange> {
+    let mut stream = conn.core().stream(id).ok()?;
+    match stream.send_bytes(rest, true) {
+        Err(SendError::Blocked(rest)) => Some(Exchange::Response(rest)),
+        _ => {
+            stream.release();
+            None
+        }
+    }
+}

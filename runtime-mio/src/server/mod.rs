@@ -1,0 +1,368 @@
+//! Servers.
+
+mod app;
+mod handle;
+mod http;
+mod peer;
+mod turn;
+
+pub(crate) use handle::give_back;
+pub use handle::{Handle, Incoming, Method, Receiver, Replies, Service, Unary};
+pub use http::{HttpRequest, HttpResponse};
+pub use peer::Peer;
+
+use crate::{
+    link::{IntoSocket, Layer},
+    mailbox::{Mailbox, lock},
+};
+use app::App;
+use http::Handler;
+use peer::Command;
+use pintle_core::{Config, ConfigError, Connection, Endpoint, Routes, grpc::InvalidRoute};
+use pintle_net::{Address, AddressError, BindError, BindOptions, Listener};
+use std::{
+    fmt, io,
+    num::NonZeroUsize,
+    sync::{Arc, Mutex, mpsc},
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+use turn::Loop;
+
+type Factory = Box<dyn Fn() -> Box<dyn Service> + Send + Sync>;
+
+/// What all loops of a server share.
+pub(crate) struct Setup {
+    factories: Vec<Factory>,
+    pub(crate) config: Config,
+    pub(crate) layer: Option<Layer>,
+    http: Option<Arc<Handler>>,
+}
+
+/// A server under construction: add services, listen, run.
+///
+/// ```no_run
+/// # fn services() -> impl pintle_mio::Service { struct S; impl pintle_mio::Service for S {
+/// #     fn methods(&self) -> &'static [pintle_mio::Method] { &[] } fn call(&mut self, _: usize, _: pintle_mio::Incoming) {} } S }
+/// let server = pintle_mio::Server::new().add(services).listen("127.0.0.1:50051")?.loops(2).spawn()?;
+/// // … and at the end:
+/// server.shutdown(std::time::Duration::from_secs(10))?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use = "a server does nothing until `run` or `spawn`"]
+pub struct Server {
+    setup: Setup,
+    bind: BindOptions,
+    listeners: Vec<Listener>,
+    loops: usize,
+    max_connections: usize,
+    control: ShutdownHandle,
+}
+
+impl Default for Server {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Server {
+    /// A server without services, with one loop and at most 10,000 connections.
+    pub fn new() -> Self {
+        let mut bind = BindOptions::default();
+        bind.reuse_port = true;
+        Self {
+            setup: Setup { factories: Vec::new(), config: Config::default(), layer: None, http: None },
+            bind,
+            listeners: Vec::new(),
+            loops: 1,
+            max_connections: 10_000,
+            control: ShutdownHandle::default(),
+        }
+    }
+
+    /// Adds a service: each loop makes one of its own, on its thread, so it need be neither `Send` nor `Sync`.
+    pub fn add<S: Service>(mut self, make: impl Fn() -> S + Send + Sync + 'static) -> Self {
+        self.setup.factories.push(Box::new(move || Box::new(make())));
+        self
+    }
+
+    /// Answers plain HTTP/2 requests (not gRPC) with `handler`, which runs on the loops' threads. `None`: refused as a gRPC server
+    /// refuses them (415 for a POST, 405 otherwise).
+    pub fn http(mut self, handler: impl Fn(HttpRequest) -> Option<HttpResponse> + Send + Sync + 'static) -> Self {
+        self.setup.http = Some(Arc::new(handler));
+        self.setup.config.accept_http = true;
+        self
+    }
+
+    /// Settings of every connection. Default: [`Config::default`].
+    pub fn config(mut self, config: Config) -> Self {
+        let accept_http = config.accept_http || self.setup.http.is_some();
+        self.setup.config = config;
+        self.setup.config.accept_http = accept_http;
+        self
+    }
+
+    /// Wraps every connection's core in layers of one's own, such as TLS.
+    pub fn layer(mut self, layer: impl Fn(Connection) -> Box<dyn Endpoint> + Send + Sync + 'static) -> Self {
+        self.setup.layer = Some(Arc::new(layer));
+        self
+    }
+
+    /// How the following [`listen`](Self::listen) binds.
+    pub fn bind_options(mut self, options: BindOptions) -> Self {
+        self.bind = options;
+        // Whether there will be more than one loop is not known yet.
+        self.bind.reuse_port = true;
+        self
+    }
+
+    /// Listens on `host:port` (port 0: the system chooses) or `unix:path`; may be said more than once. Clients may connect from
+    /// now on; they are served once it runs.
+    ///
+    /// # Errors
+    /// The address is not valid, or nothing can listen there.
+    pub fn listen(mut self, address: &str) -> Result<Self, ListenError> {
+        let address = Address::parse(address).map_err(ListenError::Address)?;
+        let listener = Listener::bind(&address, &self.bind).map_err(ListenError::Bind)?;
+        self.listeners.push(listener);
+        Ok(self)
+    }
+
+    /// Runs so many loops, each a thread with its own connections; the kernel spreads them (TCP: SO_REUSEPORT). Default 1, at least 1.
+    pub const fn loops(mut self, loops: usize) -> Self {
+        self.loops = if loops == 0 { 1 } else { loops };
+        self
+    }
+
+    /// Connections in all; more wait unaccepted until others close. Default 10,000.
+    pub const fn max_connections(mut self, most: NonZeroUsize) -> Self {
+        self.max_connections = most.get();
+        self
+    }
+
+    /// Where it listens, ports chosen by the system included.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn local_addrs(&self) -> io::Result<Vec<Address>> {
+        self.listeners.iter().map(Listener::local_address).collect()
+    }
+
+    /// Ends it from anywhere, also before it runs.
+    #[must_use]
+    pub fn shutdown_handle(&self) -> ShutdownHandle {
+        self.control.clone()
+    }
+
+    /// Runs until it is shut down.
+    ///
+    /// # Errors
+    /// It could not start, or a loop's epoll failed.
+    pub fn run(self) -> Result<(), ServeError> {
+        self.spawn()?.join()
+    }
+
+    /// Starts the loops and returns once they run.
+    ///
+    /// # Errors
+    /// No listener, a [`Config`] out of range, a method that is there twice, or the system's refusal.
+    pub fn spawn(self) -> Result<Running, ServeError> {
+        if self.listeners.is_empty() {
+            return Err(ServeError::NoListener);
+        }
+        self.setup.config.validate().map_err(ServeError::Config)?;
+        let addrs = self.local_addrs()?;
+        let limit = self.max_connections.div_ceil(self.loops);
+        let setup = Arc::new(self.setup);
+        let mut running = Running { addrs, control: self.control, threads: Vec::new() };
+        let mut shares = vec![self.listeners];
+        for _ in 1..self.loops {
+            let share = shares[0].iter().map(|listener| listener.sibling(&self.bind)).collect::<io::Result<_>>()?;
+            shares.push(share);
+        }
+        let (report, started) = mpsc::channel();
+        for (number, listeners) in shares.into_iter().enumerate() {
+            let (setup, control, report) = (Arc::clone(&setup), running.control.clone(), report.clone());
+            let body = move || match start(setup, listeners, limit, &control) {
+                Ok(ready) => {
+                    let _ = report.send(Ok(()));
+                    drop(report);
+                    ready.run()
+                }
+                Err(e) => {
+                    let _ = report.send(Err(e));
+                    Ok(())
+                }
+            };
+            running.threads.push(thread::Builder::new().name(format!("pintle-loop-{number}")).spawn(body)?);
+        }
+        drop(report);
+        // Ends when every loop has reported or (a service's constructor panicked) is gone.
+        if let Some(error) = started.iter().find_map(Result::err) {
+            running.shutdown(Duration::ZERO)?;
+            return Err(error);
+        }
+        Ok(running)
+    }
+
+    /// Serves one connection that came to be elsewhere, on this thread, until it is closed. Needs no listener.
+    ///
+    /// # Errors
+    /// It could not start, or the loop's epoll failed.
+    pub fn serve_connection(self, io: impl IntoSocket) -> Result<(), ServeError> {
+        self.setup.config.validate().map_err(ServeError::Config)?;
+        let mut only = start(Arc::new(self.setup), Vec::new(), 1, &self.control)?;
+        only.adopt(io.into_socket()?, Peer::Other)?;
+        Ok(only.run()?)
+    }
+}
+
+/// Makes a loop, on its own thread.
+fn start(setup: Arc<Setup>, listeners: Vec<Listener>, limit: usize, control: &ShutdownHandle) -> Result<Loop, ServeError> {
+    let services: Vec<_> = setup.factories.iter().map(|make| make()).collect();
+    let lists = services.iter().map(|service| service.methods());
+    let table = lists.clone().enumerate().flat_map(|(at, list)| (0..list.len()).map(move |method| (at, method))).collect();
+    let routes = Routes::new(lists.flatten().map(|method| (method.path, method.shape))).map_err(ServeError::Route)?;
+    let app = App { services, table, http: setup.http.clone() };
+    let mut new = Loop::new(setup, app, routes, limit)?;
+    for listener in listeners {
+        new.listen(listener)?;
+    }
+    control.register(new.home());
+    Ok(new)
+}
+
+/// A server that runs on threads of its own. Dropping it does not end it.
+#[derive(Debug)]
+pub struct Running {
+    addrs: Vec<Address>,
+    control: ShutdownHandle,
+    threads: Vec<JoinHandle<io::Result<()>>>,
+}
+
+impl Running {
+    /// Where it listens, in the order of `listen`.
+    #[must_use]
+    pub fn local_addrs(&self) -> &[Address] {
+        &self.addrs
+    }
+
+    /// Ends it from anywhere.
+    #[must_use]
+    pub fn shutdown_handle(&self) -> ShutdownHandle {
+        self.control.clone()
+    }
+
+    /// Shuts down (see [`ShutdownHandle::shutdown`]) and waits until all loops have ended.
+    ///
+    /// # Errors
+    /// As [`join`](Self::join).
+    pub fn shutdown(self, grace: Duration) -> Result<(), ServeError> {
+        self.control.shutdown(grace);
+        self.join()
+    }
+
+    /// Waits until somebody shuts it down.
+    ///
+    /// # Errors
+    /// A loop's epoll failed, or a loop panicked.
+    pub fn join(self) -> Result<(), ServeError> {
+        let mut result = Ok(());
+        for thread in self.threads {
+            let ended = thread.join().unwrap_or_else(|_| Err(io::Error::other("a loop panicked")));
+            result = result.and(ended.map_err(ServeError::Io));
+        }
+        result
+    }
+}
+
+/// Shuts a server down. Clones are the same handle.
+#[derive(Debug, Clone, Default)]
+pub struct ShutdownHandle(Arc<Mutex<Control>>);
+
+#[derive(Debug, Default)]
+struct Control {
+    loops: Vec<Arc<Mailbox<Command>>>,
+    /// Shut down before the loops were there.
+    grace: Option<Duration>,
+}
+
+impl ShutdownHandle {
+    /// Stops listening, lets running calls finish, takes no new ones, and closes whatever is left after `grace`: it always ends.
+    /// Idle connections close after a round trip. Said again, the earlier end counts.
+    pub fn shutdown(&self, grace: Duration) {
+        let mut control = lock(&self.0);
+        control.grace = Some(control.grace.map_or(grace, |before| before.min(grace)));
+        for home in &control.loops {
+            home.post(Command::Drain { grace });
+        }
+    }
+
+    fn register(&self, home: &Arc<Mailbox<Command>>) {
+        let mut control = lock(&self.0);
+        if let Some(grace) = control.grace {
+            home.post(Command::Drain { grace });
+        }
+        control.loops.push(Arc::clone(home));
+    }
+}
+
+impl fmt::Debug for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Call { .. } => "Call",
+            Self::Drain { .. } => "Drain",
+        })
+    }
+}
+
+/// Why a server does not listen.
+#[derive(Debug)]
+pub enum ListenError {
+    /// The address cannot be understood.
+    Address(AddressError),
+    /// Nothing can listen there.
+    Bind(BindError),
+}
+
+impl fmt::Display for ListenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Address(e) => e.fmt(f),
+            Self::Bind(e) => e.fmt(f),
+        }
+    }
+}
+impl std::error::Error for ListenError {}
+
+/// Why a server did not start, or ended before it was shut down.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// `listen` was never said.
+    NoListener,
+    /// A setting is out of its range.
+    Config(ConfigError),
+    /// Two services have the same method, or a path is malformed.
+    Route(InvalidRoute),
+    /// The system refused something.
+    Io(io::Error),
+}
+
+impl From<io::Error> for ServeError {
+    fn from(e: io::Error) -> Self {
+        Self::Io(e)
+    }
+}
+
+impl fmt::Display for ServeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoListener => f.write_str("the server listens nowhere: say `.listen(\"host:port\")` before it runs"),
+            Self::Config(e) => write!(f, "the server's config cannot work: {e}"),
+            Self::Route(e) => write!(f, "the server's methods cannot be served: {e}"),
+            Self::Io(e) => write!(f, "the server's loop failed: {e}"),
+        }
+    }
+}
+impl std::error::Error for ServeError {}

@@ -1,0 +1,329 @@
+//! A connection of a server: its link, and the driver's own state of those calls that need any.
+
+use super::http::Exchange;
+use crate::{link::Link, mailbox::Mailbox, outflow::Permit, slab::Key};
+use pintle_core::{
+    CallId, Code, Connection, Endpoint, Message, Metadata, Payload, Recv, SendError, Status, StreamId, Timestamp, codec, codec::Codec,
+};
+use std::{cell::Cell, collections::VecDeque, net::SocketAddr, sync::Arc, time::Duration};
+
+/// Who is at the other end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Peer {
+    /// A TCP address.
+    Tcp(SocketAddr),
+    /// Somebody on this machine, over a Unix socket.
+    Unix,
+    /// Whoever is behind a connection that was handed to the server.
+    Other,
+}
+
+/// What other threads, and other connections' callbacks, ask of a loop.
+pub(crate) enum Command {
+    Call { key: Key, call: CallId, act: Act },
+    Drain { grace: Duration },
+}
+
+/// What happens to one call.
+pub(crate) enum Act {
+    Headers(Metadata),
+    Send(Payload, Permit),
+    Reply(Payload),
+    Finish(Status),
+    Pause(bool),
+    OnCancel(Box<dyn FnOnce(Code) + Send>),
+}
+
+/// The application's side of a call that more than one callback is for.
+pub(crate) trait Sink {
+    fn message(&mut self, message: Message) -> Result<(), Status>;
+    fn end(&mut self);
+    fn ready(&mut self);
+    fn cancel(&mut self, code: Code);
+}
+
+/// A call that the driver keeps something for. Unary calls that are answered in their callback have none.
+pub(crate) struct Live {
+    id: CallId,
+    /// `None`: nobody listens, or it is being called just now.
+    sink: Option<Box<dyn Sink>>,
+    paused: bool,
+    /// The client's last message, or its end, was passed on.
+    input_over: bool,
+    /// Sent from elsewhere, not yet taken by the core.
+    queue: VecDeque<(Payload, Option<Permit>)>,
+    /// How it ends once the queue is empty.
+    last: Option<Status>,
+    /// It ended without the application.
+    ended: Option<Code>,
+    on_cancel: Vec<Box<dyn FnOnce(Code) + Send>>,
+}
+
+/// One connection.
+pub(crate) struct Conn {
+    pub(crate) link: Link,
+    pub(crate) key: Key,
+    pub(crate) home: Arc<Mailbox<Command>>,
+    pub(crate) peer: Peer,
+    /// The time of this turn.
+    pub(crate) now: Timestamp,
+    /// It is in the loop's list of connections to visit.
+    pub(crate) dirty: bool,
+    /// Its earliest entry in the heap of deadlines.
+    pub(crate) due: Option<Timestamp>,
+    /// It has said goodbye and waits until then for the peer to do so.
+    pub(crate) closing: Option<Timestamp>,
+    /// By slot of the call.
+    lives: Vec<Option<Box<Live>>>,
+    pub(crate) exchanges: Vec<(StreamId, Exchange)>,
+    /// Calls that take messages again.
+    pub(crate) resumed: Vec<CallId>,
+}
+
+thread_local! {
+    /// The connection whose callback this thread is in: handles that belong to it act on it directly.
+    static HERE: Cell<Option<Box<Conn>>> = const { Cell::new(None) };
+}
+
+/// Runs `f` on the connection of the callback that this thread is in, if it is that one.
+pub(crate) fn here<R>(home: &Arc<Mailbox<Command>>, key: Key, f: impl FnOnce(&mut Conn) -> R) -> Option<R> {
+    /// Puts it back whatever happens: `f` runs the application's encoder.
+    struct Borrowed<'a>(&'a Cell<Option<Box<Conn>>>, Option<Box<Conn>>);
+    impl Drop for Borrowed<'_> {
+        fn drop(&mut self) {
+            self.0.set(self.1.take());
+        }
+    }
+    HERE.try_with(|cell| {
+        let mut borrowed = Borrowed(cell, cell.take());
+        let conn = borrowed.1.as_deref_mut()?;
+        (conn.key == key && Arc::ptr_eq(&conn.home, home)).then(|| f(conn))
+    })
+    .ok()
+    .flatten()
+}
+
+/// Runs a callback with `conn` as the connection that handles find here.
+pub(crate) fn inside<R>(conn: Box<Conn>, callback: impl FnOnce() -> R) -> (Box<Conn>, R) {
+    HERE.set(Some(conn));
+    let result = callback();
+    (HERE.take().expect("every borrower puts the connection back"), result)
+}
+
+impl Conn {
+    pub(crate) fn new(link: Link, key: Key, home: Arc<Mailbox<Command>>, peer: Peer, now: Timestamp) -> Self {
+        let (lives, exchanges, resumed) = (Vec::new(), Vec::new(), Vec::new());
+        Self { link, key, home, peer, now, dirty: false, due: None, closing: None, lives, exchanges, resumed }
+    }
+
+    pub(crate) fn core(&mut self) -> &mut Connection {
+        self.link.stack.conn_mut()
+    }
+
+    /// The state of a call, if it has any.
+    pub(crate) fn live(&mut self, call: CallId) -> Option<&mut Live> {
+        self.lives.get_mut(call.slot())?.as_deref_mut().filter(|live| live.id == call)
+    }
+
+    fn live_or_new(&mut self, call: CallId) -> &mut Live {
+        let slot = call.slot();
+        if self.lives.len() <= slot {
+            self.lives.resize_with(slot + 1, || None);
+        }
+        let live = self.lives[slot].get_or_insert_with(|| Box::new(Live::new(call)));
+        if live.id != call {
+            **live = Live::new(call);
+        }
+        live
+    }
+
+    /// Forgets a call that the application has finished with.
+    fn forget(&mut self, call: CallId) {
+        if self.live(call).is_some() {
+            self.lives[call.slot()] = None;
+        }
+    }
+
+    /// Gives a call its sink. The loop then delivers what has come in.
+    pub(crate) fn attach(&mut self, call: CallId, sink: Box<dyn Sink>) {
+        self.live_or_new(call).sink = Some(sink);
+    }
+
+    /// The sink of a call for a callback that is about to run; `give_back` afterwards.
+    pub(crate) fn take_sink(&mut self, call: CallId) -> Option<Box<dyn Sink>> {
+        self.live(call)?.sink.take()
+    }
+
+    /// After its callback. `Some`: the callback ended the call, drop it.
+    pub(crate) fn give_back(&mut self, call: CallId, sink: Box<dyn Sink>) -> Option<Box<dyn Sink>> {
+        match self.live(call).filter(|live| live.last.is_none() && live.ended.is_none()) {
+            Some(live) => {
+                live.sink = Some(sink);
+                None
+            }
+            None => Some(sink),
+        }
+    }
+
+    /// The next thing that a call's receiver should be told, if it listens: a message, or (`None`) the end of messages.
+    pub(crate) fn next_input(&mut self, id: CallId) -> Option<Option<Message>> {
+        let live = self.live(id)?;
+        if live.paused || live.input_over || live.sink.is_none() {
+            return None;
+        }
+        match self.core().call(id).ok()?.recv() {
+            Recv::Message(message) => Some(Some(message)),
+            Recv::Pending => None,
+            Recv::End => {
+                self.live(id)?.input_over = true;
+                Some(None)
+            }
+        }
+    }
+
+    /// The one message of an answer, and its end.
+    pub(crate) fn reply<C: Codec>(&mut self, id: CallId, message: &C::Item) {
+        let Ok(mut call) = self.core().call(id) else { return };
+        match codec::send::<C>(&mut call, message) {
+            Ok(()) => call.finish(&Status::ok(), None),
+            Err(error) => return self.reply_refused(id, error, || codec::to_payload::<C>(message)),
+        }
+        self.forget(id);
+    }
+
+    fn reply_payload(&mut self, id: CallId, payload: Payload) {
+        let Ok(mut call) = self.core().call(id) else { return };
+        match call.send(payload) {
+            Ok(()) => self.finish(id, &Status::ok()),
+            Err(SendError::Blocked(payload)) => self.reply_refused(id, SendError::Blocked(()), || payload),
+            Err(SendError::Refused(_, why)) => self.reply_refused(id, SendError::Refused((), why), Payload::new),
+            Err(_) => self.reply_refused(id, SendError::Ended(()), Payload::new),
+        }
+    }
+
+    fn reply_refused(&mut self, id: CallId, error: SendError<()>, payload: impl FnOnce() -> Payload) {
+        match error {
+            SendError::Blocked(()) => {
+                // The whole connection's buffer is full: it goes out when there is room.
+                let payload = payload();
+                let live = self.live_or_new(id);
+                live.queue.push_back((payload, None));
+                live.last = Some(Status::ok());
+            }
+            SendError::Refused((), why) => self.finish(id, &Status::internal(why.0)),
+            // The call has ended by itself: this only gives its slot back.
+            _ => self.finish(id, &Status::ok()),
+        }
+    }
+
+    /// One message of many. It comes back as `Blocked` also while others, from elsewhere, wait before it.
+    pub(crate) fn send<C: Codec>(&mut self, id: CallId, message: &C::Item) -> Result<(), SendError<()>> {
+        if self.live(id).is_some_and(|live| !live.queue.is_empty()) {
+            return Err(SendError::Blocked(()));
+        }
+        let mut call = self.core().call(id).map_err(|_| SendError::Ended(()))?;
+        codec::send::<C>(&mut call, message)
+    }
+
+    /// Ends a call, after what waits to be sent.
+    pub(crate) fn finish(&mut self, id: CallId, status: &Status) {
+        if let Some(live) = self.live(id).filter(|live| !live.queue.is_empty() && live.ended.is_none()) {
+            live.last = Some(status.clone());
+            live.sink = None;
+            return;
+        }
+        if let Ok(call) = self.core().call(id) {
+            call.finish(status, None);
+        }
+        self.forget(id);
+    }
+
+    /// Does what a handle asked for. `Some`: and then call this back, the call is over already.
+    pub(crate) fn act(&mut self, id: CallId, act: Act) -> Option<(Box<dyn FnOnce(Code) + Send>, Code)> {
+        match act {
+            Act::Headers(metadata) => {
+                if let Ok(mut call) = self.core().call(id) {
+                    // Too late is the application's slip, and harmless: the head is on its way.
+                    let _ = call.send_headers(&metadata, true);
+                }
+            }
+            Act::Send(payload, permit) => {
+                self.live_or_new(id).queue.push_back((payload, Some(permit)));
+                self.send_queued(id);
+            }
+            Act::Reply(payload) => self.reply_payload(id, payload),
+            Act::Finish(status) => self.finish(id, &status),
+            Act::Pause(paused) => {
+                if self.core().call(id).is_ok() {
+                    self.live_or_new(id).paused = paused;
+                    self.resumed.extend((!paused).then_some(id));
+                }
+            }
+            Act::OnCancel(callback) => {
+                let code = match self.core().call(id) {
+                    Ok(_) => self.live_or_new(id).ended,
+                    Err(_) => Some(Code::Cancelled),
+                };
+                match code {
+                    Some(code) => return Some((callback, code)),
+                    None => self.live_or_new(id).on_cancel.push(callback),
+                }
+            }
+        }
+        None
+    }
+
+    /// Hands on what was sent from elsewhere, as far as the core takes it. True: all of it.
+    pub(crate) fn send_queued(&mut self, id: CallId) -> bool {
+        while let Some((payload, permit)) = self.live(id).and_then(|live| live.queue.pop_front()) {
+            let sent = match self.core().call(id) {
+                Ok(mut call) => call.send(payload),
+                Err(_) => Err(SendError::Ended(payload)),
+            };
+            match sent {
+                Ok(()) => permit.map_or((), Permit::deliver),
+                Err(SendError::Blocked(payload)) => {
+                    self.live_or_new(id).queue.push_front((payload, permit));
+                    return false;
+                }
+                // Dropping the permit tells the sender. A message too large for the peer must not go missing in silence.
+                Err(SendError::Refused(_, why)) => self.abandon(id, &Status::internal(why.0)),
+                Err(_) => self.abandon_queue(id),
+            }
+        }
+        if let Some(status) = self.live(id).and_then(|live| live.last.take()) {
+            self.finish(id, &status);
+        }
+        true
+    }
+
+    fn abandon(&mut self, id: CallId, status: &Status) {
+        self.abandon_queue(id);
+        self.finish(id, status);
+    }
+
+    fn abandon_queue(&mut self, id: CallId) {
+        if let Some(live) = self.live(id) {
+            live.queue.clear();
+        }
+    }
+
+    /// The call ended without the application. Its state, to be told; what is left of it here only remembers how it ended.
+    pub(crate) fn end(&mut self, id: CallId, code: Code) -> (Option<Box<dyn Sink>>, Vec<Box<dyn FnOnce(Code) + Send>>) {
+        let live = self.live_or_new(id);
+        live.ended = Some(code);
+        live.queue.clear();
+        let told = (live.sink.take(), std::mem::take(&mut live.on_cancel));
+        if live.last.is_some() {
+            // The application had finished: nobody else will give the slot back.
+            self.finish(id, &Status::ok());
+        }
+        told
+    }
+}
+
+impl Live {
+    fn new(id: CallId) -> Self {
+        Self { id, sink: None, paused: false, input_over: false, queue: VecDeque::new(), last: None, ended: None, on_cancel: Vec::new() }
+    }
+}

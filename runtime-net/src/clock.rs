@@ -1,0 +1,20 @@
+//! One clock for all adapters of a process, so that a deadline taken from one means the same to another.
+
+use pintle_core::Timestamp;
+use std::{sync::OnceLock, time::Instant};
+
+static EPOCH: OnceLock<Instant> = OnceLock::new();
+
+/// The present, in microseconds of `CLOCK_MONOTONIC` since this process first asked.
+#[must_use]
+pub fn now() -> Timestamp {
+    let micros = EPOCH.get_or_init(Instant::now).elapsed().as_micros();
+    Timestamp::from_micros(u64::try_from(micros).unwrap_or(u64::MAX))
+}
+
+/// The same instant on std's clock, for timers that want one. `None`: further away than std can say, so never.
+#[must_use]
+pub fn instant(at: Timestamp) -> Option<Instant> {
+    let epoch = *EPOCH.get_or_init(Instant::now);
+    epoch.checked_add(at.saturating_since(Timestamp::from_micros(0)))
+}

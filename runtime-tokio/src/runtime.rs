@@ -1,0 +1,61 @@
+//! tokio as a `pintle_futures::Runtime`.
+
+use pintle_core::Timestamp;
+use pintle_futures::{LocalRuntime, Runtime, Timer};
+use std::{
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll},
+};
+use tokio::time::{Instant, Sleep};
+
+/// The tokio runtime that is current where its methods are called.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Tokio;
+
+/// A [`Timer`] over [`tokio::time::Sleep`], made when it is first needed.
+#[derive(Debug, Default)]
+pub struct TokioTimer {
+    sleep: Option<Pin<Box<Sleep>>>,
+    at: Option<Timestamp>,
+}
+
+impl Runtime for Tokio {
+    type Timer = TokioTimer;
+
+    fn now() -> Timestamp {
+        pintle_net::now()
+    }
+
+    fn timer(&self) -> TokioTimer {
+        TokioTimer::default()
+    }
+
+    fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        tokio::spawn(task);
+    }
+}
+
+impl LocalRuntime for Tokio {
+    fn spawn_local(&self, task: impl Future<Output = ()> + 'static) {
+        tokio::task::spawn_local(task);
+    }
+}
+
+impl Timer for TokioTimer {
+    fn poll_until(&mut self, at: Timestamp, cx: &mut Context<'_>) -> Poll<()> {
+        if self.at != Some(at) {
+            // An instant that cannot be said is centuries away: nothing to wait for.
+            let Some(instant) = pintle_net::instant(at).map(Instant::from_std) else { return Poll::Pending };
+            self.at = Some(at);
+            match &mut self.sleep {
+                Some(sleep) => sleep.as_mut().reset(instant),
+                None => self.sleep = Some(Box::pin(tokio::time::sleep_until(instant))),
+            }
+        }
+        match &mut self.sleep {
+            Some(sleep) => sleep.as_mut().poll(cx),
+            None => Poll::Pending,
+        }
+    }
+}

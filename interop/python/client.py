@@ -193,7 +193,7 @@ def deadline_seen(stub):
     assert 10_000 < left <= 25_500, f"the server saw {left} ms of a deadline of 25 s"
 
 
-def cancel_unary(stub):
+def cancel_before_reply(stub):
     call = stub.Wait.future(pb.WaitRequest(millis=60_000), timeout=PATIENCE)
     time.sleep(0.05)
     assert call.cancel(), "grpcio would not cancel"
@@ -285,7 +285,7 @@ SYNC = [
     metadata_ascii, metadata_bin, metadata_duplicates, metadata_long,
     status_message, status_codes, status_details, unimplemented,
     deadline_passes, deadline_ends_stream, deadline_not_reached, deadline_seen,
-    cancel_unary, cancel_stream, big_messages, too_big, in_flight, many_calls,
+    cancel_before_reply, cancel_stream, big_messages, too_big, in_flight, many_calls,
 ]
 AIO = [aio_unary, aio_server_streaming, aio_bidi, aio_cancel, aio_many_calls]
 

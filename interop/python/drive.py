@@ -109,8 +109,8 @@ def grpcio_to_pintle(tally, command, name, directory):
 def pintle_to_grpcio(tally, program, runtimes, directory):
     server = Server([sys.executable, os.path.join(HERE, "server.py")], directory, "grpcio")
     try:
-        listed = subprocess.run([program, "--list"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
         for runtime in runtimes:
+            listed = subprocess.run([program, "--runtime", runtime, "--list"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
             for transport, target in server.targets.items():
                 for case in listed.stdout.split():
                     command = [program, "--runtime", runtime, "--target", target, "--case", case]
@@ -140,11 +140,10 @@ def main():
         if args.self_test:
             grpcio_to_pintle(tally, [sys.executable, os.path.join(HERE, "server.py")], "grpcio", directory)
         else:
-            runtimes = args.runtime or ["tokio", "mio"]
-            for runtime in runtimes:
+            for runtime in args.runtime or ["tokio", "mio"]:
                 command = [os.path.join(args.bin, "interop-server"), "--runtime", runtime]
                 grpcio_to_pintle(tally, command, runtime, directory)
-            pintle_to_grpcio(tally, os.path.join(args.bin, "interop-client"), runtimes, directory)
+            pintle_to_grpcio(tally, os.path.join(args.bin, "interop-client"), args.runtime or ["tokio", "mio", "mio-local"], directory)
         # `finish` leaves by os._exit, which removes nothing.
     tally.finish()
 

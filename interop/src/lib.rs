@@ -43,7 +43,7 @@ pub const CASES: [&str; 27] = [
     "deadline_ends_stream",
     "deadline_not_reached",
     "deadline_seen",
-    "cancel_unary",
+    "cancel_before_reply",
     "cancel_stream",
     "big_messages",
     "too_big",
@@ -51,15 +51,11 @@ pub const CASES: [&str; 27] = [
     "many_calls",
 ];
 
-/// Defaults, but for as many calls at once as the case `in_flight` makes, and for plain HTTP.
-#[must_use]
-pub fn config() -> Config {
-    let mut config = Config::default();
+/// As many calls at once as the case `in_flight` makes, with smaller windows to pay for it.
+pub(crate) fn configure(config: &mut Config) {
     config.max_concurrent_streams = 1_200;
     config.initial_window = 65_535;
     config.recv_budget = 1_200 * 65_535 + (8 << 20);
-    config.accept_http = true;
-    config
 }
 
 /// What plain requests (not gRPC) are answered on the raw floor: the cases of `interop/run curl`.

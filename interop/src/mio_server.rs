@@ -1,7 +1,7 @@
 //! The service on the mio loop: callbacks that answer at once, later in another callback, or later from another thread.
 
 use crate::{
-    Wrong, config,
+    Wrong, configure,
     expect::{self, DEADLINE_KEY},
     hello,
     pb::{
@@ -9,7 +9,7 @@ use crate::{
         on_mio::{InteropServer, InteropService},
     },
 };
-use pintle_mio::{Code, HttpResponse, Metadata, Receiver, Replies, SendError, Server, Status, Unary};
+use pintle_mio::{Code, Config, HttpResponse, Metadata, Receiver, Replies, SendError, Server, Status, Unary};
 use std::{
     collections::{HashMap, HashSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -23,12 +23,14 @@ use std::{
 /// An address cannot be listened at.
 pub fn serve(addresses: &[String]) -> Result<(), Wrong> {
     let board = Board::default();
-    let mut server = Server::new().config(config()).add(move || InteropServer::new(Service { board: board.clone(), gathered: HashMap::new() }));
+    let mut config = Config::default();
+    configure(&mut config);
+    let mut server = Server::new().config(config).add(move || InteropServer::new(Service { board: board.clone(), gathered: HashMap::new() }));
     server = server.http(|request| matches!(request.method.as_str(), "GET" | "HEAD").then(|| HttpResponse::text(hello(&request.method, &request.path))));
     for address in addresses {
         server = server.listen(address)?;
     }
-    for address in server.local_addresses() {
+    for address in server.local_addrs()? {
         println!("listening {address}");
     }
     Ok(server.run()?)

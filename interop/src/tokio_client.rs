@@ -41,7 +41,7 @@ pub async fn run(target: &str, case: &str) -> Result<(), Wrong> {
         "deadline_ends_stream" => deadline_ends_stream(client).await,
         "deadline_not_reached" => deadline_not_reached(client).await,
         "deadline_seen" => deadline_seen(client).await,
-        "cancel_unary" => cancel_unary(client).await,
+        "cancel_before_reply" => cancel_before_reply(client).await,
         "cancel_stream" => cancel_stream(client).await,
         "big_messages" => big_messages(client).await,
         "too_big" => too_big(client).await,
@@ -57,8 +57,8 @@ async fn unary(client: &InteropClient) -> Result<(), Wrong> {
 
 async fn unary_without_deadline(client: &InteropClient) -> Result<(), Wrong> {
     let reply = client.echo(Item::default()).response().await?;
-    equal("reply", reply.message(), &Item::default())?;
-    equal("deadline seen by the server", &reply.trailers().get(DEADLINE_KEY), &None)
+    equal("reply", &reply.message, &Item::default())?;
+    equal("deadline seen by the server", &reply.trailers.get(DEADLINE_KEY), &None)
 }
 
 async fn empty_message(client: &InteropClient) -> Result<(), Wrong> {
@@ -124,8 +124,8 @@ async fn metadata(client: &InteropClient) -> Result<(), Wrong> {
         };
     }
     let reply = call.response().await?;
-    equal("initial metadata", &expect::fields(reply.headers()), &expect::sorted(expect::initial()))?;
-    equal("trailing metadata", &expect::fields(reply.trailers()), &expect::sorted(expect::trailing()))
+    equal("initial metadata", &expect::fields(&reply.headers), &expect::sorted(expect::initial()))?;
+    equal("trailing metadata", &expect::fields(&reply.trailers), &expect::sorted(expect::trailing()))
 }
 
 async fn fail(client: &InteropClient, code: u32, message: &str, details: &'static [u8]) -> Result<Status, Wrong> {
@@ -180,11 +180,11 @@ async fn deadline_not_reached(client: &InteropClient) -> Result<(), Wrong> {
 
 async fn deadline_seen(client: &InteropClient) -> Result<(), Wrong> {
     let reply = client.echo(Item::default()).deadline(Duration::from_secs(25)).response().await?;
-    let millis = reply.trailers().get(DEADLINE_KEY).ok_or("the server saw no deadline")?.parse()?;
+    let millis = reply.trailers.get(DEADLINE_KEY).ok_or("the server saw no deadline")?.parse()?;
     between("deadline of 25 s as the server saw it", Duration::from_millis(millis), Duration::from_secs(10), Duration::from_secs(25))
 }
 
-async fn cancel_unary(client: &InteropClient) -> Result<(), Wrong> {
+async fn cancel_before_reply(client: &InteropClient) -> Result<(), Wrong> {
     let call = client.wait(WaitRequest { millis: 60_000 }).deadline(PATIENCE);
     // Dropping the future cancels the call.
     let answered = tokio::time::timeout(Duration::from_millis(50), async { call.await }).await;

@@ -1,7 +1,7 @@
 //! The service on tokio.
 
 use crate::{
-    Wrong, config,
+    Wrong, configure,
     expect::{self, DEADLINE_KEY},
     hello,
     pb::{
@@ -21,7 +21,7 @@ use tokio::{sync::watch, time};
 /// # Errors
 /// An address cannot be listened at.
 pub async fn serve(addresses: &[String]) -> Result<(), Wrong> {
-    let mut server = Server::new().config(config()).add(InteropServer::new(Service(watch::Sender::default())));
+    let mut server = Server::new().configure(configure).add(InteropServer::new(Service(watch::Sender::default())));
     server = server.http(|request| matches!(request.method.as_str(), "GET" | "HEAD").then(|| HttpResponse::text(hello(&request.method, &request.path))));
     for address in addresses {
         server = server.listen(address)?;

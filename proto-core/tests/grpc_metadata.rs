@@ -26,7 +26,7 @@ fn keys_may_be_written_in_any_case() {
     let mut metadata = of(&[("Tenant-Id", "a")]);
     assert_eq!(wire(&metadata)[0].0, "tenant-id");
     assert_eq!(metadata.get("TENANT-ID"), Some("a"));
-    metadata.append_bin("X-Bin", &[1]).expect("B56: lower-cased and encoded");
+    metadata.append_bin("X-Bin", &[1]).expect("lower-cased, and encoded all the same");
     assert_eq!(wire(&metadata)[1], ("x-bin".into(), "AQ".into()));
     assert_eq!(metadata.get_bin("X-BIN").as_deref(), Some(&[1][..]));
 }
@@ -57,7 +57,7 @@ fn extend_appends() {
     assert_ne!(metadata, of(&[("a", "2"), ("a", "1"), ("b", "3")]));
 }
 
-/// B69: what an application may not write.
+/// What an application may not write (grpc-java #8522, grpc-go #9198).
 #[test]
 fn reserved_keys_are_refused_and_named() {
     let reserved = [
@@ -135,7 +135,7 @@ fn text_values_are_printable_ascii() {
     }
 }
 
-/// PH2's example `foo-bin: 01` is `AQ`; B56.
+/// PH2's example `foo-bin: 01` is `AQ`.
 #[test]
 fn binary_values_are_base64_without_padding() {
     let mut metadata = Metadata::new();

@@ -108,7 +108,7 @@ fn equal_is_what_was_said_and_not_who_said_it() {
     assert_eq!((code.code(), code.message()), (Code::Aborted, ""));
 }
 
-/// grpc.md §6.4: the table of PROTOCOL-HTTP2.md, C-core where it is silent.
+/// The table of PROTOCOL-HTTP2.md, C-core where it is silent.
 #[test]
 fn resets_have_a_status() {
     let table = [
@@ -157,7 +157,7 @@ fn http_statuses_have_a_status() {
     }
 }
 
-/// The interop test special_status_message, and B57's cases.
+/// The interop test special_status_message (grpc-rust #2107).
 #[test]
 fn messages_are_percent_encoded() {
     let special = "\t\ntest with whitespace\r\nand Unicode BMP \u{263a} and non-BMP \u{1f608}\t\n";

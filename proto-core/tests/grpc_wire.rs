@@ -13,7 +13,7 @@ fn text(micros: u64) -> String {
     String::from_utf8(timeout::encode(micros).as_bytes().to_vec()).expect("ASCII")
 }
 
-/// grpc.md §3 (grpc-go's column), where a microsecond can express it.
+/// As grpc-go's encoder does, where a microsecond can express it.
 #[test]
 fn timeouts_as_grpc_go_writes_them() {
     let cases = [
@@ -40,7 +40,7 @@ fn timeouts_as_grpc_go_writes_them() {
     }
 }
 
-/// B55 and grpc.md §3.
+/// PH2 "Timeout" (grpc-go #2374, grpc-java #12201).
 #[test]
 fn timeouts_are_read_strictly() {
     let good: [(&[u8], u64); 11] = [
@@ -114,7 +114,7 @@ proptest! {
     }
 }
 
-/// PH2 "Length-Prefixed-Message"; grpc.md §4, B66.
+/// PH2 "Length-Prefixed-Message" and statuscodes.md (grpc-rust #1141).
 #[test]
 fn prefixes() {
     assert_eq!(Prefix { compressed: false, len: 0 }.encode(), [0; 5]);

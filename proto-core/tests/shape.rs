@@ -1,4 +1,4 @@
-//! Every pair of state and input of the four tables (statuscodes.md, grpc.md §9).
+//! Every pair of state and input of the four tables (statuscodes.md).
 
 use pintle_core::{
     Code, Misuse,

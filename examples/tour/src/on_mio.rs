@@ -15,7 +15,7 @@ pub(crate) fn serve(addresses: &[String]) -> Result<Vec<String>, Wrong> {
     for address in addresses {
         server = server.listen(address)?;
     }
-    let bound = server.local_addresses().iter().map(ToString::to_string).collect();
+    let bound = server.local_addrs()?.iter().map(ToString::to_string).collect();
     std::thread::spawn(move || server.run().expect("the tour never stops a server"));
     Ok(bound)
 }

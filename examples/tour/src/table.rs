@@ -19,7 +19,7 @@ impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let width = |column: usize| self.0.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0);
         for row in &self.0 {
-            let line: Vec<_> = row.iter().enumerate().map(|(column, cell)| format!("{cell:<1$}", width(column))).collect();
+            let line: Vec<_> = row.iter().enumerate().map(|(column, cell)| format!("{cell:<width$}", width = width(column))).collect();
             writeln!(f, "{}", line.join("   ").trim_end())?;
         }
         Ok(())

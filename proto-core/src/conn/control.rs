@@ -62,7 +62,13 @@ impl Control {
         self.waiting() > CROWDED
     }
 
+    /// Drops what is owed: the connection ends. A preface that is due still goes ahead of the GOAWAY.
     pub(super) fn clear(&mut self) {
+        *self = Self { preface: self.preface, ..Self::default() };
+    }
+
+    /// Drops everything: nobody will read it.
+    pub(super) fn abandon(&mut self) {
         *self = Self::default();
     }
 

@@ -10,12 +10,16 @@ use crate::{
     stream::{Inbound, flag},
 };
 use alloc::vec::Vec;
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use h2_frame::Head;
 
 /// Whole messages that a call holds as messages; what comes behind them stays octets, since a
 /// message in memory costs more than the five octets that it may have on the wire.
-const INBOX: usize = 64;
+const INBOX: usize = 32;
+/// Messages up to `SMALL` are cut from a shared segment of `SEGMENT` octets, which saves an allocation each. Both are
+/// small, and `INBOX` is, because one message that nobody takes keeps its segment.
+const SMALL: usize = 256;
+const SEGMENT: usize = 2 << 10;
 /// Set aside for a message on the strength of its prefix alone, while `AHEAD` allows.
 const TRUST: u32 = 64 << 10;
 /// Most octets of a connection set aside for messages that were announced and not received.
@@ -159,12 +163,24 @@ impl Connection {
         if slot.assembly.is_empty() && octets.len() >= 5 {
             let len = u32::from_be_bytes([octets[1], octets[2], octets[3], octets[4]]);
             if octets.len() == len as usize + 5 && octets[0] == 0 && len <= self.cfg.max_recv_message {
-                let payload = if len == 0 { Payload::new() } else { Bytes::copy_from_slice(&octets[5..]).into() };
+                let payload = self.copy_in(&octets[5..]);
                 self.deliver(s, Inbound { payload, credit, extra: 0 });
                 return;
             }
         }
         self.messages_in_pieces(s, octets, credit);
+    }
+
+    #[inline]
+    fn copy_in(&mut self, octets: &[u8]) -> Payload {
+        if octets.len() > SMALL || octets.is_empty() {
+            return Bytes::copy_from_slice(octets).into();
+        }
+        if self.small.capacity() < octets.len() {
+            self.small = BytesMut::with_capacity(SEGMENT);
+        }
+        self.small.extend_from_slice(octets);
+        self.small.split().freeze().into()
     }
 
     fn messages_in_pieces(&mut self, s: u32, mut rest: &[u8], mut credit: Credit) {

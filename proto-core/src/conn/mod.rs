@@ -42,6 +42,7 @@ use crate::{
     tx::{Outbox, Transmit},
 };
 use alloc::{boxed::Box, collections::VecDeque, vec::Vec};
+use bytes::BytesMut;
 use control::Control;
 use core::time::Duration;
 use h2_frame::{Head, Scanner};
@@ -114,6 +115,8 @@ pub struct Connection {
     rx_data: u32,
     /// Octets lent by `read_target` and not reported yet.
     target: u32,
+    /// What is left of the segment that small messages are cut from.
+    small: BytesMut,
     /// Payload of a frame that is not DATA and comes in pieces; the preface.
     rx_partial: Vec<u8>,
     /// The connection's first octets, to tell what a peer speaks that does not speak HTTP/2.
@@ -189,6 +192,7 @@ impl Connection {
             rx_slot: NIL,
             rx_data: 0,
             target: 0,
+            small: BytesMut::new(),
             rx_partial: Vec::new(),
             first: [0; 24],
             first_len: 0,

@@ -221,7 +221,8 @@ impl Connection {
         };
         self.end_connection(reason);
         // Nobody is there to read it.
-        self.control.clear();
+        self.control.abandon();
+        self.outbox.clear();
     }
 }
 

@@ -35,7 +35,7 @@ impl Connection {
     /// The transport takes nothing: nobody will ever read what waits.
     fn write_stalled(&mut self) {
         self.end_connection(CloseReason::Timeout { what: "the peer reads nothing" });
-        self.control.clear();
+        self.control.abandon();
         self.outbox.clear();
     }
 

@@ -259,6 +259,16 @@ impl Metadata {
         self.buf.extend_from_slice(records);
     }
 
+    /// Appends the fields of `other` that a gRPC call may send: all of them, unless [`append_http`](Self::append_http) was used.
+    pub(crate) fn push_call_fields(&mut self, other: &Self) {
+        if !other.http {
+            return self.push_records(&other.buf);
+        }
+        for (name, value) in other.raw().filter(|(name, _)| reserved(name).is_none()) {
+            self.push_raw(name, value);
+        }
+    }
+
     /// Names and values as octets.
     #[inline]
     pub(crate) fn raw(&self) -> Records<'_> {
@@ -268,11 +278,6 @@ impl Metadata {
     /// The first value of the name, given in lower case.
     pub(crate) fn find(&self, name: &[u8]) -> Option<&[u8]> {
         self.raw().find(|(n, _)| *n == name).map(|(_, value)| value)
-    }
-
-    /// There may be fields that a gRPC call must not send: leave out those that [`is_reserved`] names.
-    pub(crate) fn may_have_reserved(&self) -> bool {
-        self.http
     }
 
     fn find_all<'a>(&'a self, key: &[u8]) -> impl Iterator<Item = &'a [u8]> {
@@ -437,3 +442,40 @@ const TOKEN: [bool; 256] = {
     }
     table
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    /// What is valid on a raw stream must not slip into a call.
+    #[test]
+    fn a_call_leaves_out_what_is_reserved() {
+        let mut plain = Metadata::from_pairs([("a", "1"), ("b", "2")]).expect("valid");
+        let mut sent = Metadata::new();
+        sent.push_call_fields(&plain);
+        assert_eq!(sent, plain);
+        for name in ["content-type", "grpc-status", "grpc-timeout", "te", "user-agent", "host", "content-length", "c"] {
+            plain.append_http(name, b"0").expect("valid HTTP");
+        }
+        sent.clear();
+        sent.push_call_fields(&plain);
+        assert_eq!(sent.iter().map(|(name, _)| name).collect::<Vec<_>>(), ["a", "b", "c"]);
+        let mut joined = Metadata::new();
+        joined.extend(&plain);
+        sent.clear();
+        sent.push_call_fields(&joined);
+        assert_eq!(sent.len(), 3, "copies know too");
+        plain.clear();
+        plain.append("d", "4").expect("valid");
+        sent.clear();
+        sent.push_call_fields(&plain);
+        assert_eq!(sent, plain);
+    }
+
+    #[test]
+    fn broken_records_end_the_list() {
+        let metadata = Metadata { buf: alloc::vec![1, 0, 0, 0, 255, 0, 0, 0, b'a'], http: false };
+        assert_eq!((metadata.len(), metadata.get("a")), (0, None));
+    }
+}

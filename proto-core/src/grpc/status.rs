@@ -384,19 +384,6 @@ impl Status {
     }
 }
 
-/// The RST_STREAM code for a call that this side aborts with `code`, as C-core has it.
-#[must_use]
-pub(crate) const fn reset_code_for(code: Code) -> ErrorCode {
-    match code {
-        Code::Ok => ErrorCode::NO_ERROR,
-        Code::Cancelled | Code::DeadlineExceeded => ErrorCode::CANCEL,
-        Code::ResourceExhausted => ErrorCode::ENHANCE_YOUR_CALM,
-        Code::PermissionDenied => ErrorCode::INADEQUATE_SECURITY,
-        Code::Unavailable => ErrorCode::REFUSED_STREAM,
-        _ => ErrorCode::INTERNAL_ERROR,
-    }
-}
-
 /// A received `grpc-status`. Small numbers keep their meaning; nothing but a plain `0` is OK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WireStatus {

@@ -202,6 +202,7 @@ fn long_index(mut input: &[u8]) -> Result<(u32, &[u8]), DecodeError> {
 }
 
 /// The age of a dynamic entry. `index` is above those of the static table.
+#[inline]
 fn dynamic(index: u32) -> usize {
     (index - u32::from(static_table::LEN) - 1) as usize
 }
@@ -251,6 +252,7 @@ enum Text<'b> {
 }
 
 impl<'b> Text<'b> {
+    #[inline]
     fn octets<'a>(self, scratch: &'a [u8]) -> &'a [u8]
     where
         'b: 'a,
@@ -261,6 +263,7 @@ impl<'b> Text<'b> {
         }
     }
 
+    #[inline]
     fn scratch_end(self) -> usize {
         match self {
             Self::Lent(_) => 0,

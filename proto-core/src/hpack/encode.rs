@@ -2,9 +2,9 @@
 
 use alloc::vec::Vec;
 
-use super::hint::{Hints, hash};
+use super::lookup::{Chains, STEPS, hash};
 use super::static_table::{self, Named};
-use super::table::Table;
+use super::table::{Entry, Table};
 use super::{DEFAULT_TABLE, LARGEST_TABLE, huffman, int};
 
 /// What a field that is not in a table yet does to the dynamic table.
@@ -26,7 +26,8 @@ pub enum Indexing {
 pub struct Encoder {
     /// The word of an entry is the hash of its field.
     table: Table,
-    hints: Hints,
+    by_field: Chains,
+    by_name: Chains,
     cap: usize,
     /// The size that the peer's decoder has, after the last block.
     told: usize,
@@ -42,7 +43,7 @@ impl Encoder {
     pub fn new(cap: usize) -> Self {
         let cap = cap.min(LARGEST_TABLE);
         let size = cap.min(DEFAULT_TABLE);
-        Self { table: Table::new(size), hints: Hints::new(), cap, told: DEFAULT_TABLE, lowest: size }
+        Self { table: Table::new(size), by_field: Chains::new(), by_name: Chains::new(), cap, told: DEFAULT_TABLE, lowest: size }
     }
 
     /// The peer's SETTINGS_HEADER_TABLE_SIZE is `limit` octets. The table takes the smaller of it and `cap`, from now on: call it before the acknowledgement is
@@ -68,10 +69,11 @@ impl Encoder {
     #[inline]
     pub fn field(&mut self, out: &mut Vec<u8>, name: &[u8], value: &[u8], indexing: Indexing) {
         let name_hash = hash(0, name);
-        let field_hash = hash(name_hash, value) as u32;
+        let field_hash = hash(name_hash, value);
         // What the static table has is never inserted, so it does not matter which is asked first.
         if indexing != Indexing::Never
-            && let Some(index) = self.find(field_hash, |field| field == (name, value))
+            && let Some(index) =
+                self.find(&self.by_field, field_hash, |entry| entry.word == field_hash as u32 && self.table.field(entry) == (name, value))
         {
             return int::encode(out, 0x80, 7, index);
         }
@@ -81,7 +83,7 @@ impl Encoder {
         {
             return out.push(0x80 | index);
         }
-        self.literal(out, name, value, named, indexing, [name_hash as u32, field_hash]);
+        self.literal(out, name, value, named, indexing, [name_hash, field_hash]);
     }
 
     /// Changes whenever the table's contents or its size change, and while a size update is to be sent: as long as it stays, the same fields are encoded
@@ -114,18 +116,30 @@ impl Encoder {
         self.table.touch();
     }
 
-    /// The index of a dynamic entry with this hash that is `wanted`.
+    /// The index of the newest entry of a chain that is `wanted`.
     #[inline]
-    fn find(&self, hash: u32, wanted: impl Fn((&[u8], &[u8])) -> bool) -> Option<usize> {
-        self.hints.find(hash).find_map(|serial| {
-            let age = self.table.next_serial().wrapping_sub(1).wrapping_sub(serial) as usize;
-            let entry = self.table.get(age)?;
-            wanted(self.table.field(entry)).then_some(usize::from(static_table::LEN) + 1 + age)
-        })
+    fn find(&self, chains: &Chains, hash: u64, wanted: impl Fn(&Entry) -> bool) -> Option<usize> {
+        let mut serial = chains.newest(hash)?;
+        for _ in 0..STEPS {
+            let age = self.table.age(serial);
+            if wanted(self.table.get(age)?) {
+                return Some(usize::from(static_table::LEN) + 1 + age);
+            }
+            serial = chains.older(serial)?;
+        }
+        None
     }
 
     #[inline(never)]
-    fn literal(&mut self, out: &mut Vec<u8>, name: &[u8], value: &[u8], named: Option<Named>, indexing: Indexing, hashes: [u32; 2]) {
+    fn literal(
+        &mut self,
+        out: &mut Vec<u8>,
+        name: &[u8],
+        value: &[u8],
+        named: Option<Named>,
+        indexing: Indexing,
+        [name_hash, field_hash]: [u64; 2],
+    ) {
         let adds = indexing == Indexing::Add && self.table.admits(name, value);
         let (flags, prefix) = match indexing {
             _ if adds => (0x40, 6),
@@ -134,7 +148,7 @@ impl Encoder {
         };
         let name_index = match named {
             Some(named) => Some(usize::from(named.first)),
-            None => self.find(hashes[0], |field| field.0 == name),
+            None => self.find(&self.by_name, name_hash, |entry| self.table.field(entry).0 == name),
         };
         int::encode(out, flags, prefix, name_index.unwrap_or(0));
         if name_index.is_none() {
@@ -142,23 +156,33 @@ impl Encoder {
         }
         string(out, value);
         if adds {
-            self.insert(name, value, hashes);
+            self.insert(name, value, [name_hash, field_hash]);
         }
     }
 
-    fn insert(&mut self, name: &[u8], value: &[u8], hashes: [u32; 2]) {
+    fn insert(&mut self, name: &[u8], value: &[u8], [name_hash, field_hash]: [u64; 2]) {
         let (serial, capacity) = (self.table.next_serial(), self.table.capacity());
-        self.table.insert(hashes[1], name, value);
-        if self.table.capacity() == capacity {
-            return hashes.iter().for_each(|&hash| self.hints.put(hash, serial));
+        self.table.insert(field_hash as u32, name, value);
+        if self.table.capacity() != capacity {
+            return self.rebuild();
         }
-        self.hints.reset(self.table.capacity(), self.table.next_serial());
+        self.by_field.push(field_hash, serial);
+        self.by_name.push(name_hash, serial);
+    }
+
+    /// Chains for a table that has grown.
+    #[cold]
+    fn rebuild(&mut self) {
+        let next = self.table.next_serial();
+        self.by_field.reset(self.table.capacity(), next);
+        self.by_name.reset(self.table.capacity(), next);
         for age in (0..self.table.count()).rev() {
             let Some(entry) = self.table.get(age) else { break };
             let (name, _) = self.table.field(entry);
-            let serial = self.table.next_serial().wrapping_sub(1).wrapping_sub(age as u32);
-            self.hints.put(hash(0, name) as u32, serial);
-            self.hints.put(entry.word, serial);
+            let serial = next.wrapping_sub(1).wrapping_sub(age as u32);
+            self.by_name.push(hash(0, name), serial);
+            // The low half of the hash chooses the bucket.
+            self.by_field.push(u64::from(entry.word), serial);
         }
     }
 }

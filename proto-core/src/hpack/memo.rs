@@ -6,7 +6,7 @@
 use alloc::vec::Vec;
 
 use super::decode::Tag;
-use super::hint::hash;
+use super::lookup::hash;
 
 const LITERALS: usize = 4;
 

@@ -35,10 +35,10 @@
 
 mod decode;
 mod encode;
-mod hint;
 pub mod huffman;
 mod huffman_table;
 mod int;
+mod lookup;
 mod memo;
 mod static_table;
 mod table;

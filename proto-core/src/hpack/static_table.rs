@@ -1,6 +1,6 @@
 //! The static table (RFC 7541 Appendix A), and how the encoder finds a name in it.
 
-use super::hint::hash;
+use super::lookup::hash;
 
 /// Entries of the static table; dynamic entries have the indices above.
 pub(super) const LEN: u8 = 61;
@@ -12,6 +12,7 @@ pub(super) type Field = (&'static [u8], &'static [u8]);
 
 /// Name and value of the entry `index` (1..=61) of the static table, `None` for any other index.
 #[must_use]
+#[inline]
 pub const fn static_entry(index: u8) -> Option<(&'static [u8], &'static [u8])> {
     if index == 0 || index > LEN { None } else { Some(TABLE[index as usize - 1]) }
 }

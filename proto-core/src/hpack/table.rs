@@ -25,6 +25,7 @@ pub(super) struct Entry {
 }
 
 impl Entry {
+    #[inline]
     fn len(self) -> usize {
         self.name_len as usize + self.value_len as usize
     }
@@ -64,6 +65,7 @@ impl Table {
         self.size
     }
 
+    #[inline]
     pub(super) fn max(&self) -> usize {
         self.max
     }
@@ -83,8 +85,15 @@ impl Table {
     }
 
     /// The serial number that the next insertion gets.
+    #[inline]
     pub(super) fn next_serial(&self) -> u32 {
         self.next
+    }
+
+    /// How many insertions older than the newest the entry with this serial number is, or was.
+    #[inline]
+    pub(super) fn age(&self, serial: u32) -> usize {
+        self.next.wrapping_sub(1).wrapping_sub(serial) as usize
     }
 
     /// The entry that is `age` insertions older than the newest.
@@ -154,6 +163,7 @@ impl Table {
         }
     }
 
+    #[inline]
     fn slot(&self, age: usize) -> usize {
         // Wraps to a huge number, and by the mask to a slot, also when there are no slots yet.
         self.next.wrapping_sub(1).wrapping_sub(age as u32) as usize & self.entries.len().wrapping_sub(1)

@@ -197,7 +197,8 @@ fn the_table_does_not_depend_on_the_receiver() {
     let mut encoder = Encoder::new(4096);
     for number in 0..500 {
         let value = format!("value {number} {}", "x".repeat(number));
-        let block = encode(&mut encoder, &[(":path", "/a.B/c"), ("x-number", &value), ("x-even", &(number / 2).to_string())], Indexing::Add);
+        let block =
+            encode(&mut encoder, &[(":path", "/a.B/c"), ("x-number", &value), ("x-even", &(number / 2).to_string())], Indexing::Add);
         decode(&mut looks, &block).expect("a good block");
         ignores.decode(&block, &mut Ignore).expect("a good block");
         assert_eq!(entries(looks.entries()), entries(ignores.entries()));

@@ -76,7 +76,9 @@ fn requests(blocks: [&'static str; 3]) -> Vec<Example> {
 }
 
 fn responses(blocks: [&'static str; 3]) -> Vec<Example> {
-    (0..3).map(|at| Example { block: blocks[at], fields: RESPONSES[at], table: RESPONSE_TABLES[at].0, size: RESPONSE_TABLES[at].1 }).collect()
+    (0..3)
+        .map(|at| Example { block: blocks[at], fields: RESPONSES[at], table: RESPONSE_TABLES[at].0, size: RESPONSE_TABLES[at].1 })
+        .collect()
 }
 
 fn check_decoder(mut decoder: Decoder, examples: &[Example]) {

@@ -8,7 +8,7 @@ use crate::{
     runtime::{Io, Runtime, Timer},
 };
 use pintle_core::{
-    Call, CallId, CallOptions, CloseReason, Code, Connection, Endpoint, Event, Metadata, Recv, RequestHead, SendError, StartError, Status,
+    Call, CallId, CallOptions, CloseReason, Code, Connection, Endpoint, Event, Metadata, Outcome, Recv, RequestHead, SendError, StartError, Status,
     Timestamp, grpc::Origin,
 };
 use std::{
@@ -236,7 +236,12 @@ impl ClientApp {
             && let Some(outcome) = call.take_outcome()
         {
             drop(state);
-            return self.finish(slot, outcome.status, outcome.trailers);
+            let Outcome { mut status, trailers, .. } = outcome;
+            if !status.is_ok() && !trailers.is_empty() {
+                // Who gets an error gets only that: the metadata is in it.
+                status = status.with_metadata(trailers.clone());
+            }
+            return self.finish(slot, status, trailers);
         }
         let wakers = [state.sender_to_wake(), state.reader_to_wake()];
         drop(state);

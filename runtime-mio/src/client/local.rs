@@ -163,7 +163,7 @@ impl Calling for LocalCall {
     fn headers(&self) -> Metadata {
         let mut driver = self.driver.borrow_mut();
         loop {
-            let Ok(mut call) = driver.core().call(self.id) else { return Metadata::new() };
+            let Ok(call) = driver.core().call(self.id) else { return Metadata::new() };
             if call.token() == BEGUN || driver.link.is_over() {
                 return driver.core().call(self.id).map_or_else(|_| Metadata::new(), |mut call| call.take_metadata());
             }
@@ -172,11 +172,10 @@ impl Calling for LocalCall {
     }
 
     fn cancel(&self) {
-        if let Ok(mut driver) = self.driver.try_borrow_mut() {
-            if let Ok(call) = driver.core().call(self.id) {
-                call.cancel();
-                driver.step(Some(Duration::ZERO));
-            }
+        let mut driver = self.driver.borrow_mut();
+        if let Ok(call) = driver.core().call(self.id) {
+            call.cancel();
+            driver.step(Some(Duration::ZERO));
         }
     }
 }

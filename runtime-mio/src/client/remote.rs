@@ -8,7 +8,7 @@ use super::{
 use crate::{
     link::Socket,
     mailbox::{Mailbox, lock},
-    outflow::{self, NoPermit, Outflow, Permit},
+    outflow::{NoPermit, Outflow, Permit},
 };
 use bytes::Bytes;
 use mio::Waker;

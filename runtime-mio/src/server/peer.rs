@@ -181,37 +181,17 @@ impl Conn {
         }
     }
 
-    /// The one message of an answer, and its end.
+    /// The one message of an answer, and its end. A call with nothing queued takes one message whatever its size.
     pub(crate) fn reply<C: Codec>(&mut self, id: CallId, message: &C::Item) {
         let Ok(mut call) = self.core().call(id) else { return };
-        match codec::send::<C>(&mut call, message) {
-            Ok(()) => call.finish(&Status::ok(), None),
-            Err(error) => return self.reply_refused(id, error, || codec::to_payload::<C>(message)),
-        }
-        self.forget(id);
+        let sent = codec::send::<C>(&mut call, message);
+        self.replied(id, sent);
     }
 
-    fn reply_payload(&mut self, id: CallId, payload: Payload) {
-        let Ok(mut call) = self.core().call(id) else { return };
-        match call.send(payload) {
-            Ok(()) => self.finish(id, &Status::ok()),
-            Err(SendError::Blocked(payload)) => self.reply_refused(id, SendError::Blocked(()), || payload),
-            Err(SendError::Refused(_, why)) => self.reply_refused(id, SendError::Refused((), why), Payload::new),
-            Err(_) => self.reply_refused(id, SendError::Ended(()), Payload::new),
-        }
-    }
-
-    fn reply_refused(&mut self, id: CallId, error: SendError<()>, payload: impl FnOnce() -> Payload) {
-        match error {
-            SendError::Blocked(()) => {
-                // The whole connection's buffer is full: it goes out when there is room.
-                let payload = payload();
-                let live = self.live_or_new(id);
-                live.queue.push_back((payload, None));
-                live.last = Some(Status::ok());
-            }
-            SendError::Refused((), why) => self.finish(id, &Status::internal(why.0)),
-            // The call has ended by itself: this only gives its slot back.
+    fn replied<T>(&mut self, id: CallId, sent: Result<(), SendError<T>>) {
+        match sent {
+            Err(SendError::Refused(_, why)) => self.finish(id, &Status::internal(why.0)),
+            // Ended by itself meanwhile: this only lets go of it.
             _ => self.finish(id, &Status::ok()),
         }
     }
@@ -251,7 +231,12 @@ impl Conn {
                 self.live_or_new(id).queue.push_back((payload, Some(permit)));
                 self.send_queued(id);
             }
-            Act::Reply(payload) => self.reply_payload(id, payload),
+            Act::Reply(payload) => {
+                if let Ok(mut call) = self.core().call(id) {
+                    let sent = call.send(payload);
+                    self.replied(id, sent);
+                }
+            }
             Act::Finish(status) => self.finish(id, &status),
             Act::Pause(paused) => {
                 if self.core().call(id).is_ok() {

@@ -11,8 +11,8 @@ mod response;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use request::{Method, RequestCollector, RequestFields, RequestVerdict, authority};
-pub(crate) use response::{ContentType, ResponseCollector, ResponseFields};
+pub(crate) use request::{RequestCollector, RequestFields, RequestVerdict, authority};
+pub(crate) use response::{ResponseCollector, ResponseFields};
 
 use super::{
     Routes, decode_base64,

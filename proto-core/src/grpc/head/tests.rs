@@ -1,6 +1,6 @@
 //! Through the real HPACK decoder: literals first, then the same fields from its table.
 
-use super::*;
+use super::{request::Method, *};
 use crate::{
     Metadata, Shape,
     grpc::{Code, Origin, Status},
@@ -82,7 +82,7 @@ fn call_with<'a>(name: &str, value: Option<&'a [u8]>) -> Vec<(&'a str, &'a [u8])
     fields
 }
 
-/// grpc.md's own example, PH2 "Example".
+/// PH2 "Requests".
 #[test]
 fn a_request_as_grpc_clients_send_it() {
     let (fields, metadata, extra) = request(&call(&[
@@ -122,7 +122,7 @@ fn the_list_is_measured_as_the_rfc_says() {
     assert!(metadata.is_empty() && extra.is_empty());
 }
 
-/// One large entry, named very often: what is stored stays within the limit (X22).
+/// One large entry, named very often: what is stored stays within the limit.
 #[test]
 fn a_small_block_cannot_make_a_large_head() {
     let routes = routes();
@@ -142,7 +142,7 @@ fn a_small_block_cannot_make_a_large_head() {
     assert!(metadata.records().len() <= 16 << 10);
 }
 
-/// RFC 9113 §8.2, §8.3 and RFC 9110 §5: refused in requests, responses and trailers alike (B11, X16).
+/// RFC 9113 §8.2, §8.3 and RFC 9110 §5: refused in requests, responses and trailers alike (python-hyper/h2 4.3.0 and 4.4.x).
 #[test]
 fn malformed_fields_are_found_everywhere() {
     let bad: [(&str, &[u8]); 40] = [
@@ -229,7 +229,7 @@ fn odd_but_valid_fields_pass() {
     }
 }
 
-/// RFC 9113 §8.3.1 (B11).
+/// RFC 9113 §8.3.1.
 #[test]
 fn malformed_request_heads() {
     let [method, scheme, path, authority] = PSEUDOS;
@@ -278,7 +278,7 @@ fn trailers_have_no_pseudo_headers() {
     assert_eq!(request_within(LIMITS, true, &[("x", b"y")]).0.malformed, None);
 }
 
-/// B54: whatever clients on Unix sockets send.
+/// Whatever clients on Unix sockets send (hyperium/h2 #487, grpc-java #12664).
 #[test]
 fn any_authority_is_taken_as_it_is() {
     for value in ["", "/var/run/x.sock", "%2Fvar%2Frun%2Fx.sock", "localhost", "unix:/x", "[::1]:50051"] {
@@ -296,7 +296,7 @@ fn any_authority_is_taken_as_it_is() {
     assert_eq!(both.0.malformed, None, "names of servers have no case");
 }
 
-/// B70, X24: only the exact path is a route.
+/// Only the exact path is a route (CVE-2026-33186).
 #[test]
 fn paths_that_only_look_like_a_route() {
     let near = [
@@ -350,7 +350,7 @@ fn paths_that_only_look_like_a_route() {
     assert!(request(&call_with(":path", Some(&long))).0.over_limit);
 }
 
-/// PH2 "Content-Type"; B61.
+/// PH2 "Content-Type".
 #[test]
 fn content_types() {
     let cases: [(&[u8], bool); 14] = [
@@ -381,7 +381,7 @@ fn content_types() {
     }
 }
 
-/// grpc.md §2.2 and §2.3; B61.
+/// As grpc-go and grpc-java refuse them (grpc-java #10364).
 #[test]
 fn requests_that_are_refused() {
     let (fields, metadata, extra) = request(&call_with(":method", Some(b"GET")));
@@ -404,12 +404,12 @@ fn requests_that_are_refused() {
         };
         assert_eq!((got_http, got_code, metadata.len()), (http, code, 0), "{name}");
     }
-    // Twice (B55): neither value can be relied on.
+    // Twice: neither value can be relied on.
     let (fields, ..) = request(&call(&[("grpc-timeout", b"1S"), ("grpc-timeout", b"1S")]));
     assert!(fields.bad_timeout);
 }
 
-/// B56: junk in `-bin` fails its own call only, and only junk does.
+/// Junk in `-bin` fails its own call only, and only junk does (CVE-2023-32732, grpc-swift #2243).
 #[test]
 fn binary_values_on_receipt() {
     for (value, good) in [
@@ -510,7 +510,7 @@ fn malformed_response_heads() {
     assert!(early.informational() && early.malformed.is_none());
 }
 
-/// B58.
+/// PH2 "Status" (grpc-node #2801).
 #[test]
 fn odd_statuses_are_never_ok() {
     let cases: [(&[u8], &str); 9] = [
@@ -539,7 +539,7 @@ fn odd_statuses_are_never_ok() {
     }
 }
 
-/// http-grpc-status-mapping.md; B60.
+/// http-grpc-status-mapping.md (linkerd2 #3493).
 #[test]
 fn answers_of_proxies() {
     let cases = [
@@ -585,7 +585,7 @@ fn a_response_that_ends_without_a_status() {
     assert_eq!(fields.status(&extra).to_string(), "UNKNOWN: the response ended without grpc-status (from the peer)");
 }
 
-/// grpc.md §6.1: google.rpc.Status { code: 5, message: "x" } is 08 05 12 01 78.
+/// PH2 "Status-Details": google.rpc.Status { code: 5, message: "x" } is 08 05 12 01 78.
 #[test]
 fn details_count_only_for_their_own_code() {
     let details = |fields: Pairs<'_>| {

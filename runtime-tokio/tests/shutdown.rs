@@ -1,0 +1,226 @@
+//! Ending: in good order, at the end of the grace, and when the other side is gone.
+
+mod common;
+
+use common::{
+    LIMIT, MODES, Options, Report, TestServer,
+    greeter::{GreeterClient, HelloRequest, Note},
+    socket_path, soon,
+};
+use pintle_tokio::Code;
+use std::{
+    future::IntoFuture,
+    io::{Read, Write},
+    net::TcpStream,
+    time::{Duration, Instant},
+};
+
+fn request(name: &str, count: u32) -> HelloRequest {
+    HelloRequest { name: name.to_owned(), count }
+}
+
+#[tokio::test]
+async fn running_calls_finish_and_new_ones_are_refused() {
+    for mode in MODES {
+        let mut server = TestServer::start(mode);
+        let client = soon("connect", GreeterClient::connect(server.address())).await.unwrap();
+        let (mut out, mut input) = client.chat().open().await.unwrap();
+        soon("send", out.send(Note { text: "1".to_owned(), ..Note::default() })).await.unwrap();
+        soon("echo", input.next()).await.unwrap();
+        server.stop();
+
+        // The listener is gone: a new call finds nobody, once the client has seen the GOAWAY.
+        let status = soon("a refusal", async {
+            loop {
+                match client.say_hello(request("x", 0)).await {
+                    Ok(_) => tokio::task::yield_now().await,
+                    Err(status) => break status,
+                }
+            }
+        });
+        assert_eq!(status.await.code(), Code::Unavailable);
+
+        // The running call is served to its end.
+        soon("send", out.send(Note { text: "2".to_owned(), ..Note::default() })).await.unwrap();
+        assert_eq!(soon("echo", input.next()).await.unwrap().unwrap().text, "re: 2");
+        out.close();
+        assert_eq!(soon("end", input.next()).await.unwrap(), None);
+        server.join().unwrap();
+    }
+}
+
+/// B50: what must not hold a server: silence, half a preface, idleness, a peer that does not read.
+#[tokio::test]
+async fn the_grace_is_the_longest_that_a_shutdown_takes() {
+    for mode in MODES {
+        let grace = Duration::from_millis(300);
+        let mut server = TestServer::with(mode, Options { grace, ..Options::default() });
+        let silent = TcpStream::connect(server.address()).unwrap();
+        let mut half = TcpStream::connect(server.address()).unwrap();
+        half.write_all(b"PRI * HT").unwrap();
+        let idle = soon("connect", GreeterClient::connect(server.address())).await.unwrap();
+        soon("a call", idle.say_hello(request("x", 0)).into_future()).await.unwrap();
+        // Its socket buffer fills up: nobody reads, not even control frames.
+        let deaf = deaf_client(server.address());
+        while server.flooded.load(std::sync::atomic::Ordering::SeqCst) < 100_000 {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+
+        let begin = Instant::now();
+        server.stop();
+        tokio::task::spawn_blocking(move || {
+            server.join().unwrap();
+            assert_eq!(server.report(), Report::Started);
+            while !matches!(server.report(), Report::Dropped { cancelled: true }) {}
+        })
+        .await
+        .unwrap();
+        assert!(begin.elapsed() < LIMIT / 2, "{mode:?}: took {:?}", begin.elapsed());
+        drop((silent, half, idle, deaf));
+    }
+}
+
+/// A client made of octets: calls LotsOfReplies("flood"), opens every window and never reads.
+fn deaf_client(address: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(address).unwrap();
+    let mut octets = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
+    // SETTINGS_INITIAL_WINDOW_SIZE (4) = 2^31-1, RFC 9113 §6.5.2; WINDOW_UPDATE of the connection by 2^30.
+    frame(&mut octets, 4, 0, 0, &[0, 4, 0x7f, 0xff, 0xff, 0xff]);
+    frame(&mut octets, 8, 0, 0, &(1_u32 << 30).to_be_bytes());
+    // RFC 7541: indexed :method POST (3), :scheme http (6); literals without indexing for the rest (§6.2.2).
+    let mut block = vec![0x83, 0x86];
+    for (name, value) in [(":path", "/helloworld.Greeter/LotsOfReplies"), (":authority", "x"), ("te", "trailers"), ("content-type", "application/grpc")] {
+        block.extend([0, name.len() as u8]);
+        block.extend(name.as_bytes());
+        block.push(value.len() as u8);
+        block.extend(value.as_bytes());
+    }
+    frame(&mut octets, 1, 4, 1, &block);
+    let message = prost::Message::encode_to_vec(&request("flood", 100_000));
+    let mut data = vec![0];
+    data.extend((message.len() as u32).to_be_bytes());
+    data.extend(&message);
+    frame(&mut octets, 0, 1, 1, &data);
+    stream.write_all(&octets).unwrap();
+    stream
+}
+
+fn frame(out: &mut Vec<u8>, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
+    out.extend(&(payload.len() as u32).to_be_bytes()[1..]);
+    out.extend([kind, flags]);
+    out.extend(stream.to_be_bytes());
+    out.extend(payload);
+}
+
+#[tokio::test]
+async fn a_peer_that_never_reads_costs_a_bounded_amount() {
+    for mode in MODES {
+        let server = TestServer::start(mode);
+        let deaf = deaf_client(server.address());
+        let mut last = 0;
+        let mut still = 0;
+        let begin = Instant::now();
+        while still < 10 {
+            assert!(begin.elapsed() < LIMIT, "the flood never stands still");
+            tokio::time::sleep(Duration::from_millis(30)).await;
+            let now = server.flooded.load(std::sync::atomic::Ordering::SeqCst);
+            still = if now == last { still + 1 } else { 0 };
+            last = now;
+        }
+        // Windows are open for a gigabyte; only the kernel's buffers (at most some megabytes) and ours take anything.
+        assert!((100_000..64 << 20).contains(&last), "{mode:?}: {last} octets");
+        drop(deaf);
+    }
+}
+
+#[tokio::test]
+async fn a_killed_server_ends_every_call_with_unavailable() {
+    for mode in MODES {
+        let path = format!("unix:{}", socket_path(&format!("killed-{mode:?}")));
+        let listen = vec!["127.0.0.1:0".to_owned(), path];
+        let mut server = TestServer::with(mode, Options { grace: Duration::ZERO, listen, ..Options::default() });
+        let mut calls = Vec::new();
+        for address in server.addresses.clone() {
+            let client = soon("connect", GreeterClient::connect(&address)).await.unwrap();
+            let (mut out, mut input) = client.chat().open().await.unwrap();
+            soon("send", out.send(Note::default())).await.unwrap();
+            soon("echo", input.next()).await.unwrap();
+            let hanging = tokio::spawn(client.say_hello(request("hang", 0)).deadline(LIMIT).into_future());
+            calls.push((out, input, hanging, client));
+        }
+        while server.report() != Report::Started {}
+        // No grace: connections are closed at once.
+        server.stop();
+        for (_out, mut input, hanging, client) in calls {
+            let stream = soon("the stream's end", input.next()).await.unwrap_err();
+            let unary = soon("the call's end", hanging).await.unwrap().unwrap_err();
+            let after = soon("a later call", client.say_hello(request("x", 0)).into_future()).await.unwrap_err();
+            // Whether the server's last words were read or not: UNAVAILABLE, or CANCELLED by its reset.
+            for status in [stream, unary] {
+                assert!(matches!(status.code(), Code::Unavailable | Code::Cancelled), "{status}");
+            }
+            assert_eq!(after.code(), Code::Unavailable, "{after}");
+            assert!(after.message().contains("cannot connect"), "{after}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_breaks_without_a_word_is_unavailable() {
+    // A server that accepts, reads for a while and hangs up.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let _ = stream.read(&mut [0; 1_024]);
+    });
+    let client = soon("connect", GreeterClient::connect(&address)).await.unwrap();
+    let status = soon("the end", client.say_hello(request("x", 0)).into_future()).await.unwrap_err();
+    assert_eq!(status.code(), Code::Unavailable, "{status}");
+    server.join().unwrap();
+}
+
+#[tokio::test]
+async fn a_channel_connects_again_when_the_server_is_back() {
+    for mode in MODES {
+        let path = format!("unix:{}", socket_path(&format!("again-{mode:?}")));
+        let options = || Options { listen: vec![path.clone()], grace: Duration::ZERO, ..Options::default() };
+        let mut first = TestServer::with(mode, options());
+        let client = soon("connect", GreeterClient::connect(&path)).await.unwrap();
+        soon("a call", client.say_hello(request("x", 0)).into_future()).await.unwrap();
+        first.stop();
+        tokio::task::spawn_blocking(move || first.join().unwrap()).await.unwrap();
+
+        let status = soon("nobody", client.say_hello(request("x", 0)).into_future()).await.unwrap_err();
+        assert_eq!(status.code(), Code::Unavailable, "{status}");
+        let second = TestServer::with(mode, options());
+        let reply = soon("the second server", async {
+            loop {
+                match client.say_hello(request("again", 0)).await {
+                    Ok(reply) => break reply,
+                    Err(status) => assert_eq!(status.code(), Code::Unavailable),
+                }
+            }
+        });
+        assert_eq!(reply.await.message, "Hello again");
+        drop(second);
+    }
+}
+
+#[tokio::test]
+async fn dropping_the_last_handle_closes_the_connection_after_its_calls() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.set_read_timeout(Some(LIMIT)).unwrap();
+        let mut octets = Vec::new();
+        stream.read_to_end(&mut octets).unwrap();
+        octets
+    });
+    let client = soon("connect", GreeterClient::connect(&address)).await.unwrap();
+    drop(client.clone());
+    drop(client);
+    let octets = soon("the end", tokio::task::spawn_blocking(move || server.join().unwrap())).await.unwrap();
+    assert!(octets.starts_with(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"));
+}

@@ -21,11 +21,10 @@ const REQUEST: [(&[u8], &[u8]); 10] = [
     (b"grpc-timeout", b"999500u"),
 ];
 
-/// Adds up what a server would look at, so that nothing is optimised away.
-#[derive(Default)]
-struct Sum(usize);
+/// Looks at what a server does of a field that it knows by its tag.
+struct Look;
 
-impl Fields for Sum {
+impl Fields for Look {
     fn static_tag(&self, index: u8) -> Tag {
         Tag(u32::from(index))
     }
@@ -35,7 +34,7 @@ impl Fields for Sum {
     }
 
     fn field(&mut self, tag: Tag, name: &[u8], value: &[u8]) {
-        self.0 += tag.0 as usize + name.len() + value.len();
+        black_box(tag.0 as usize + name.len() + value.len());
     }
 }
 
@@ -71,14 +70,13 @@ fn decode(c: &mut Criterion) {
     let mut run = |name: &str, blocks: &[Vec<u8>]| {
         let (last, before) = blocks.split_last().expect("a block");
         let mut decoder = Decoder::new(4096);
-        let mut sum = Sum::default();
+        let mut look = Look;
         for block in before {
-            decoder.decode(block, &mut sum).expect("a good block");
+            decoder.decode(block, &mut look).expect("a good block");
         }
         group.bench_function(format!("{name} ({} B)", last.len()), |b| {
-            b.iter(|| decoder.decode(black_box(last), &mut sum).expect("a good block"));
+            b.iter(|| decoder.decode(black_box(last), &mut look).expect("a good block"));
         });
-        black_box(sum.0);
     };
 
     let mut encoder = Encoder::new(4096);
@@ -95,7 +93,7 @@ fn decode(c: &mut Criterion) {
     group.bench_function(format!("first block ({} B)", first.len()), |b| {
         b.iter_batched_ref(
             || Decoder::new(4096),
-            |decoder| decoder.decode(black_box(&first), &mut Sum::default()).expect("a good block"),
+            |decoder| decoder.decode(black_box(&first), &mut Look).expect("a good block"),
             BatchSize::SmallInput,
         );
     });

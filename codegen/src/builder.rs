@@ -17,19 +17,16 @@ use std::{
 };
 
 /// Messages, async clients and service traits on tokio: the crate `pintle-tokio`.
-#[must_use]
 pub fn tokio() -> Builder {
     core().and_tokio()
 }
 
 /// Messages, async clients and service traits on smol: the crate `pintle-smol`.
-#[must_use]
 pub fn smol() -> Builder {
     core().and_smol()
 }
 
 /// Messages, blocking and callback clients, and callback service traits on an epoll loop: the crate `pintle-mio`. Nothing async.
-#[must_use]
 pub fn mio() -> Builder {
     core().and_mio()
 }
@@ -37,7 +34,6 @@ pub fn mio() -> Builder {
 /// Messages, paths and shapes, for loops of one's own: the crate `pintle-core`.
 ///
 /// With `.descriptors(false)` only the messages are left, which need no crate of Pintle.
-#[must_use]
 pub fn core() -> Builder {
     let mut prost = prost_build::Config::new();
     prost.bytes(["."]);
@@ -255,6 +251,8 @@ impl Builder {
     /// Compiles an encoded `FileDescriptorSet` that was made elsewhere: by `protoc --include_imports --include_source_info -o`, by buf, or
     /// by protox. For files in editions this is the way.
     ///
+    /// If the set is read from a file, tell cargo so: `println!("cargo:rerun-if-changed=greeter.fds")`.
+    ///
     /// # Errors
     /// The octets are no such set; a file of it imports what is not in it; names collide in Rust; the code cannot be written.
     pub fn compile_fds(self, descriptor_set: &[u8]) -> Result<(), Error> {
@@ -283,6 +281,7 @@ impl Builder {
         editions::lower(&mut set, descriptor_set)?;
         let files = set.file;
         check::descriptors(&files, self.enum_prefix)?;
+        check::modules(&files)?;
         self.configure(&files);
         let prost = std::mem::take(&mut self.prost);
         let packages = messages::generate(prost, files.clone())?;
@@ -302,7 +301,9 @@ impl Builder {
 
     fn target(&self) -> Result<PathBuf, Error> {
         let out_dir = self.out_dir.clone().or_else(|| env::var_os("OUT_DIR").map(PathBuf::from));
-        out_dir.ok_or_else(|| Error::message("OUT_DIR is not set: call this from a build script, or say where to write with `.out_dir(\"...\")`"))
+        out_dir.ok_or_else(|| {
+            Error::message("OUT_DIR is not set: call this from a build script, or say where to write with `.out_dir(\"...\")`")
+        })
     }
 
     fn configure(&mut self, files: &[FileDescriptorProto]) {
@@ -311,7 +312,8 @@ impl Builder {
         }
         let Some(path) = &self.messages_at else { return };
         let path = path.trim_end_matches("::");
-        let mut packages: Vec<&str> = files.iter().map(FileDescriptorProto::package).filter(|package| *package != "google.protobuf").collect();
+        let mut packages: Vec<&str> =
+            files.iter().map(FileDescriptorProto::package).filter(|package| *package != "google.protobuf").collect();
         packages.sort_unstable();
         packages.dedup();
         for package in packages.iter().filter(|package| !package.is_empty()) {
@@ -341,7 +343,9 @@ impl Builder {
                     names.push(format!("{service}Client"));
                 }
                 match glue.style {
-                    Style::Futures if self.server => names.extend([service.to_owned(), format!("Local{service}"), format!("{service}Server")]),
+                    Style::Futures if self.server => {
+                        names.extend([service.to_owned(), format!("Local{service}"), format!("{service}Server")])
+                    }
                     Style::Callbacks if self.server => names.extend([format!("{service}Service"), format!("{service}Server")]),
                     _ => {}
                 }
@@ -405,6 +409,10 @@ impl Builder {
         }
         let code: Vec<String> = services.iter().map(|service| render(&service.inside_module(), &options)).collect();
         let runtime = glue.krate.rsplit("::").next().unwrap_or_default();
-        out.push_str(&format!("\n/// Clients and servers by `{runtime}`.\npub mod {} {{\n{}}}\n", glue.module, output::indented(&code.join("\n"))));
+        out.push_str(&format!(
+            "\n/// Clients and servers by `{runtime}`.\npub mod {} {{\n{}}}\n",
+            glue.module,
+            output::indented(&code.join("\n"))
+        ));
     }
 }

@@ -7,6 +7,7 @@ use crate::{
     service::type_name,
 };
 use heck::ToUpperCamelCase;
+use prost_build::Module;
 use prost_types::{DescriptorProto, EnumDescriptorProto, FileDescriptorProto};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -73,12 +74,38 @@ impl Known<'_> {
             let short = name.strip_prefix(&prefix).filter(|rest| rest.starts_with(char::is_uppercase)).unwrap_or(&name).to_owned();
             if let Some(other) = names.insert(short.clone(), value.name()) {
                 let (desc, file, value) = (desc.name(), self.file.name(), value.name());
-                let problem = Problem::new(format!("enum `{desc}` of `{file}`: the values `{other}` and `{value}` would both be `{short}` in Rust"));
+                let problem =
+                    Problem::new(format!("enum `{desc}` of `{file}`: the values `{other}` and `{value}` would both be `{short}` in Rust"));
                 return Err(Error::new(problem.help("rename one; or `.enum_prefix(true)` if the enum's name in front tells them apart")));
             }
         }
         Ok(())
     }
+}
+
+/// prost-build puts what is nested in message `A.B` into the module `a::b`, where the package `a.b` would be too.
+pub(crate) fn modules(files: &[FileDescriptorProto]) -> Result<(), Error> {
+    let parts = |package: &str| Module::from_protobuf_package_name(package).parts().map(str::to_owned).collect::<Vec<_>>();
+    let packages: BTreeSet<&str> = files.iter().map(FileDescriptorProto::package).collect();
+    for file in files {
+        let outer = parts(file.package());
+        for message in file.message_type.iter().filter(|message| has_module(message)) {
+            let inner = [outer.clone(), parts(message.name())].concat();
+            if let Some(package) = packages.iter().find(|package| parts(package).starts_with(&inner)) {
+                let message = join(file.package(), message.name());
+                let problem =
+                    Problem::new(format!("the package `{package}` and what is nested in message `{message}` would share a module in Rust"));
+                return Err(Error::new(problem.help("rename one of them")));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn has_module(message: &DescriptorProto) -> bool {
+    let map = |nested: &DescriptorProto| nested.options.as_ref().is_some_and(|options| options.map_entry());
+    let in_oneof = message.field.iter().any(|field| field.oneof_index.is_some() && !field.proto3_optional());
+    in_oneof || !message.enum_type.is_empty() || message.nested_type.iter().any(|nested| !map(nested))
 }
 
 /// Two things in one module of generated code that would have one name.

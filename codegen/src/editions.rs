@@ -7,7 +7,9 @@ use crate::{
     error::Error,
     wire::{self, children, number},
 };
-use prost_types::{DescriptorProto, FieldDescriptorProto, FieldOptions, FileDescriptorProto, FileDescriptorSet, field_descriptor_proto as field};
+use prost_types::{
+    DescriptorProto, FieldDescriptorProto, FieldOptions, FileDescriptorProto, FileDescriptorSet, field_descriptor_proto as field,
+};
 
 /// Rewrites every file of `set` that is in an edition. `octets` is the same set, encoded.
 pub(crate) fn lower(set: &mut FileDescriptorSet, octets: &[u8]) -> Result<(), Error> {
@@ -26,7 +28,10 @@ const KNOWN: [u64; 2] = [1000, 1001];
 fn lower_file(file: &mut FileDescriptorProto, octets: &[u8]) -> Result<(), Error> {
     let edition = number(octets, 14)?.unwrap_or(0);
     if !KNOWN.contains(&edition) {
-        return Err(Error::message(format!("`{}` is in an edition that is not known here (number {edition}): 2023 and 2024 are", file.name())));
+        return Err(Error::message(format!(
+            "`{}` is in an edition that is not known here (number {edition}): 2023 and 2024 are",
+            file.name()
+        )));
     }
     let features = Features::default().overridden(&children(octets, 8)?, 50)?;
     for (message, octets) in file.message_type.iter_mut().zip(children(octets, 4)?) {
@@ -39,7 +44,8 @@ fn lower_file(file: &mut FileDescriptorProto, octets: &[u8]) -> Result<(), Error
 fn lower_message(message: &mut DescriptorProto, octets: &[u8], outer: Features) -> Result<(), Error> {
     let features = outer.overridden(&children(octets, 7)?, 12)?;
     let oneofs = children(octets, 8)?;
-    let maps: Vec<String> = message.nested_type.iter().filter(|nested| is_map(nested)).map(|nested| format!(".{}", nested.name())).collect();
+    let maps: Vec<String> =
+        message.nested_type.iter().filter(|nested| is_map(nested)).map(|nested| format!(".{}", nested.name())).collect();
     for (field, octets) in message.field.iter_mut().zip(children(octets, 2)?) {
         let mut features = features;
         if let Some(oneof) = field.oneof_index.and_then(|index| oneofs.get(usize::try_from(index).ok()?)) {

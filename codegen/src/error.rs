@@ -18,6 +18,8 @@ use std::{
 ///   |
 /// 7 |   rpc SayHello(HelloRequst) returns (HelloReply);
 ///   |                ^^^^^^^^^^^ found here
+///   |
+///   = help: a type with a similar name exists: `HelloRequest`
 /// ```
 pub struct Error {
     problems: Vec<Problem>,
@@ -123,9 +125,15 @@ impl fmt::Display for Problem {
             }
             for (index, (place, mark)) in places.iter().zip(&self.marks).enumerate() {
                 let (arrow, caret) = if index == 0 { ("-->", '^') } else { (":::", '-') };
+                if index > 0 {
+                    writeln!(f, "{:gutter$} |", "")?;
+                }
                 writeln!(f, "{:gutter$}{arrow} {}:{}:{}", "", source.path.display(), place.line, place.column)?;
                 place.snippet(f, gutter, caret, &mark.label)?;
             }
+        }
+        if !self.marks.is_empty() && !self.help.is_empty() {
+            writeln!(f, "{:gutter$} |", "")?;
         }
         for help in &self.help {
             let mut lines = help.lines();
@@ -177,8 +185,7 @@ impl Place<'_> {
         let carets: String = core::iter::repeat_n(caret, self.width.min(MAX_LINE)).collect();
         writeln!(f, "{:gutter$} |", "")?;
         writeln!(f, "{:>gutter$} | {line}", self.line)?;
-        writeln!(f, "{:gutter$} | {:indent$}{}", "", "", format!("{carets} {label}").trim_end())?;
-        writeln!(f, "{:gutter$} |", "")
+        writeln!(f, "{:gutter$} | {:indent$}{}", "", "", format!("{carets} {label}").trim_end())
     }
 }
 

@@ -16,7 +16,7 @@
 //! }
 //! ```
 //!
-//! ```ignore
+//! ```text
 //! // src/main.rs: declares a module for each package of the .proto files
 //! include!(concat!(env!("OUT_DIR"), "/pintle.rs"));
 //! use helloworld::{Greeter, GreeterClient, GreeterServer, HelloReply, HelloRequest};
@@ -36,6 +36,8 @@
 //! [`Builder::descriptors`] and [`Builder::messages_at`].
 //!
 //! Comments of the .proto become documentation; code in them is shown and never run as a test.
+//!
+//! For messages without `std`: `pintle_build::core().prost(|config| { config.btree_map(["."]); })`, and prost without its feature `std`.
 //!
 //! Files with `google.protobuf.Timestamp` and its kin need `prost-types` among the dependencies. `google.protobuf.Empty` is `()`, and the
 //! wrappers (`google.protobuf.StringValue` ...) are the plain types.

@@ -165,7 +165,8 @@ fn language(info: &str) -> &str {
     const RUST: [&str; 9] =
         ["rust", "ignore", "no_run", "should_panic", "compile_fail", "test_harness", "standalone_crate", "allow_fail", "custom"];
     let word = info.split([' ', ',', '{', '\t']).next().unwrap_or_default();
-    let plain = word.starts_with(|c: char| c.is_ascii_alphabetic()) && word.chars().all(|c| c.is_ascii_alphanumeric() || "_+-.#".contains(c));
+    let plain =
+        word.starts_with(|c: char| c.is_ascii_alphabetic()) && word.chars().all(|c| c.is_ascii_alphanumeric() || "_+-.#".contains(c));
     let lower = word.to_ascii_lowercase().replace('-', "_");
     let error_code = lower.len() == 5 && lower.starts_with('e') && lower[1..].bytes().all(|b| b.is_ascii_digit());
     let runs = RUST.contains(&lower.as_str()) || lower.starts_with("ignore_") || lower.starts_with("edition") || error_code;

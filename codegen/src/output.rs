@@ -21,13 +21,15 @@ pub(crate) struct Tree {
 struct Node {
     /// Package and file.
     file: Option<(String, String)>,
-    children: BTreeMap<String, Node>,
+    children: BTreeMap<String, Self>,
 }
 
 impl Tree {
     pub(crate) fn new(include_file: &str) -> Result<Self, Error> {
         if include_file.is_empty() || include_file.contains(['/', '\\']) {
-            return Err(Error::message(format!("`.include_file({include_file:?})`: give a file name, and the directory by `.out_dir(...)`")));
+            return Err(Error::message(format!(
+                "`.include_file({include_file:?})`: give a file name, and the directory by `.out_dir(...)`"
+            )));
         }
         Ok(Self { include_file: include_file.to_owned(), root: Node::default(), files: BTreeMap::new() })
     }
@@ -114,7 +116,9 @@ fn claim(path: &Path) -> Result<(), Error> {
     let problem = Problem::new(format!("`{}` was written by an earlier `compile` of this build script", path.display()));
     Err(Error::new(
         problem
-            .help("compile all files together: `.compile(&[\"a.proto\", \"b.proto\"])`, with `.and_mio()` and the like for several runtimes")
+            .help(
+                "compile all files together: `.compile(&[\"a.proto\", \"b.proto\"])`, with `.and_mio()` and the like for several runtimes",
+            )
             .help("or give each compilation a directory of its own: `.out_dir(...)`"),
     ))
 }

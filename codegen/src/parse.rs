@@ -145,8 +145,13 @@ impl Disk {
         if !proto.exists() || real(proto) == real(&source.path) {
             return Ok(());
         }
-        let problem = Problem::new(format!("`{}` is hidden by `{}`, which is imported as \"{name}\" too", proto.display(), source.path.display()));
-        Err(Error::new(problem.help(self.searched("directories are searched in this order:")).help("rename one, or change the order of `.include(...)`")))
+        let problem =
+            Problem::new(format!("`{}` is hidden by `{}`, which is imported as \"{name}\" too", proto.display(), source.path.display()));
+        Err(Error::new(
+            problem
+                .help(self.searched("directories are searched in this order:"))
+                .help("rename one, or change the order of `.include(...)`"),
+        ))
     }
 
     fn explain(&self, error: &protox::Error) -> Error {
@@ -160,11 +165,15 @@ impl Disk {
         {
             return Error::new(self.import_not_found(missing, source, error));
         }
-        let mut problems = vec![explain_one(error, &error.to_string(), source)];
-        for related in error.related().into_iter().flatten() {
-            problems.push(explain_one(related, &related.to_string(), source));
-        }
-        Error::many(problems)
+        let explain = |diagnostic: &dyn Diagnostic| {
+            let problem = explain_one(diagnostic, source);
+            match similar_type(&diagnostic.to_string(), seen.files.values()) {
+                Some(name) => problem.help(format!("a type with a similar name exists: `{name}`")),
+                None => problem,
+            }
+        };
+        let related = error.related().into_iter().flatten().map(explain);
+        Error::many([explain(error)].into_iter().chain(related).collect())
     }
 
     fn import_not_found(&self, name: &str, source: Option<&Arc<Source>>, error: &protox::Error) -> Problem {
@@ -203,8 +212,9 @@ impl Disk {
     }
 }
 
-fn explain_one(diagnostic: &dyn Diagnostic, message: &str, source: Option<&Arc<Source>>) -> Problem {
-    let mut problem = Problem::new(message);
+fn explain_one(diagnostic: &dyn Diagnostic, source: Option<&Arc<Source>>) -> Problem {
+    let message = diagnostic.to_string();
+    let mut problem = Problem::new(&*message);
     if let Some(source) = source {
         let mut marks = marks(diagnostic);
         if marks.is_empty() && message.ends_with("reached end of file") {
@@ -223,6 +233,31 @@ fn explain_one(diagnostic: &dyn Diagnostic, message: &str, source: Option<&Arc<S
         Some(help) => problem.help(help.to_string()),
         None => problem,
     }
+}
+
+/// For a name that is not defined: the type that was probably meant.
+fn similar_type<'a>(message: &str, sources: impl Iterator<Item = &'a Arc<Source>>) -> Option<&'a str> {
+    let wrong = message.strip_prefix("name '")?.strip_suffix("' is not defined")?;
+    let wrong = wrong.rsplit('.').next()?;
+    let words = |source: &'a Arc<Source>| source.text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
+    let types =
+        sources.flat_map(|source| words(source).zip(words(source).skip(1))).filter(|(keyword, _)| matches!(*keyword, "message" | "enum"));
+    let near = types.map(|(_, name)| (distance(wrong, name), name)).filter(|(distance, name)| *distance <= wrong.len().max(name.len()) / 3);
+    near.min().map(|(_, name)| name)
+}
+
+/// How many characters must be put in, taken out or changed to make one word of the other; case does not count.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().flat_map(char::to_lowercase).collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (index, a) in a.chars().flat_map(char::to_lowercase).enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], index + 1);
+        for (at, b) in b.iter().enumerate() {
+            let best = (diagonal + usize::from(a != *b)).min(row[at] + 1).min(row[at + 1] + 1);
+            diagonal = std::mem::replace(&mut row[at + 1], best);
+        }
+    }
+    row[b.len()]
 }
 
 /// protox's labels, the one that names the culprit first.
@@ -267,4 +302,18 @@ fn slashes(path: &Path) -> String {
 
 fn current_dir() -> String {
     std::env::current_dir().map_or_else(|_| "a directory that is gone".to_owned(), |dir| dir.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::distance;
+
+    #[test]
+    fn distances() {
+        let cases =
+            [("", "", 0), ("", "abc", 3), ("HelloRequst", "HelloRequest", 1), ("kitten", "sitting", 3), ("Foo", "foo", 0), ("abc", "", 3)];
+        for (a, b, expected) in cases {
+            assert_eq!((distance(a, b), distance(b, a)), (expected, expected), "{a} {b}");
+        }
+    }
 }

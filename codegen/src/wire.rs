@@ -24,7 +24,8 @@ pub(crate) enum Value<'a> {
 pub(crate) fn fields(mut message: &[u8]) -> Result<Vec<Field<'_>>, Error> {
     let mut fields = Vec::new();
     while !message.is_empty() {
-        let (field, rest) = field(message).ok_or_else(|| Error::message("these octets are no FileDescriptorSet: they are cut off or damaged"))?;
+        let (field, rest) =
+            field(message).ok_or_else(|| Error::message("these octets are no FileDescriptorSet: they are cut off or damaged"))?;
         fields.push(field);
         message = rest;
     }

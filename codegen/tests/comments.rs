@@ -28,7 +28,10 @@ fn comments_become_docs() {
         // Lists keep their indentation.
         (&[" - one", "   more of it", " - two", "   1. inner"], &["- one", "  more of it", "- two", "  1. inner"]),
         // Code is shown, not run.
-        (&[" Use it:", "", "     let x = 1;", "", "     x", "", " Done."], &["Use it:", "", "```text", "let x = 1;", "", "x", "```", "", "Done."]),
+        (
+            &[" Use it:", "", "     let x = 1;", "", "     x", "", " Done."],
+            &["Use it:", "", "```text", "let x = 1;", "", "x", "```", "", "Done."],
+        ),
         (&[" ```", " x();", " ```"], &["```text", "x();", "```"]),
         (&[" ```rust", " x();", " ```", " After."], &["```text", "x();", "```", "", "After."]),
         (&[" ```json", " {\"a\": [1]}", " ```"], &["```json", "{\"a\": [1]}", "```"]),
@@ -111,10 +114,64 @@ fn docs_reach_every_item() {
 /// Text made of pieces that mean something to Markdown or to rustdoc.
 fn random_comment(seed: &mut u64) -> Vec<String> {
     const PIECES: &[&str] = &[
-        "", " ", "  ", "   ", "    ", "     ", "         ", "\t", "- ", "* ", "+ ", "1. ", "2. ", "10) ", "> ", "# ", "```", "````", "~~~", "```rust",
-        "``` ignore", "```E0308", "```edition2018,no_run", "```{.rust}", "```should-panic", "`", "``", "[a]", "[b]: https://c.example", "[", "]", "(x)",
-        "[d](https://e.example)", "<", ">", "<div>", "<!--", "https://f.example/g.", "\\", "fail!();", "|a|b|", "---", "===", "word", "let x: u8 = ();", "&lt;",
-        "$", "_", "**", "!", ":", "\u{202e}", "/// x", "//", "* * *", "-", "1.", "- [ ] ",
+        "",
+        " ",
+        "  ",
+        "   ",
+        "    ",
+        "     ",
+        "         ",
+        "\t",
+        "- ",
+        "* ",
+        "+ ",
+        "1. ",
+        "2. ",
+        "10) ",
+        "> ",
+        "# ",
+        "```",
+        "````",
+        "~~~",
+        "```rust",
+        "``` ignore",
+        "```E0308",
+        "```edition2018,no_run",
+        "```{.rust}",
+        "```should-panic",
+        "`",
+        "``",
+        "[a]",
+        "[b]: https://c.example",
+        "[",
+        "]",
+        "(x)",
+        "[d](https://e.example)",
+        "<",
+        ">",
+        "<div>",
+        "<!--",
+        "https://f.example/g.",
+        "\\",
+        "fail!();",
+        "|a|b|",
+        "---",
+        "===",
+        "word",
+        "let x: u8 = ();",
+        "&lt;",
+        "$",
+        "_",
+        "**",
+        "!",
+        ":",
+        "\u{202e}",
+        "/// x",
+        "//",
+        "* * *",
+        "-",
+        "1.",
+        "- [ ] ",
     ];
     let mut next = |limit: usize| {
         *seed ^= *seed << 13;
@@ -124,6 +181,15 @@ fn random_comment(seed: &mut u64) -> Vec<String> {
     };
     (0..1 + next(9)).map(|_| (0..next(5)).map(|_| PIECES[next(PIECES.len())]).collect()).collect()
 }
+
+/// Comments that look like deep lists, and are paragraphs with code behind them.
+const TRICKY: &[&[&str]] = &[
+    &["word", "2. a", "      3. b", "", "         fail!();"],
+    &["- a", "  # b", "c", "", "     fail!();"],
+    &["-", "", "    fail!();"],
+    &["1. a", "2. b", "", "       fail!();"],
+    &["- ```", "  fail!();", "", "    fail!();"],
+];
 
 /// How many tests rustdoc finds in a file of these doc comments; it must have nothing else to say if `strict`.
 fn rustdoc(comments: &[Vec<String>], strict: bool) -> usize {
@@ -138,7 +204,13 @@ fn rustdoc(comments: &[Vec<String>], strict: bool) -> usize {
     let dir = Dir::new(&[("doc.rs", &source)]);
     let run = |arguments: &[&str]| {
         let program = std::env::var("RUSTDOC").unwrap_or_else(|_| "rustdoc".to_owned());
-        let output = Command::new(program).args(["--edition", "2024"]).args(arguments).arg(dir.path("doc.rs")).arg("-o").arg(dir.path("html")).output();
+        let output = Command::new(program)
+            .args(["--edition", "2024"])
+            .args(arguments)
+            .arg(dir.path("doc.rs"))
+            .arg("-o")
+            .arg(dir.path("html"))
+            .output();
         let output = output.expect("rustdoc comes with Rust");
         let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert!(output.status.success(), "{said}");
@@ -159,7 +231,10 @@ fn rustdoc_finds_nothing_to_run_or_to_complain_of() {
     let mut proto = "syntax = \"proto3\";\n\n".to_owned();
     let mut raw = Vec::new();
     for index in 0..count {
-        let comment = random_comment(&mut seed);
+        let comment = match TRICKY.get(index) {
+            Some(tricky) => tricky.iter().map(|line| format!(" {line}")).collect(),
+            None => random_comment(&mut seed),
+        };
         for line in &comment {
             writeln!(proto, "//{line}").expect("a string takes everything");
         }

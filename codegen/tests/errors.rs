@@ -19,18 +19,24 @@ const CASES: &[Case] = &[
         column: 17,
         says: &["expected an integer", "3 |   string name = ;", "  |                 ^ found here"],
     },
+    Case { source: "syntax = \"proto3\";\nmessage A {\n  string name = 1\n}\n", line: 4, column: 1, says: &["but found '}'", "4 | }"] },
     Case {
-        source: "syntax = \"proto3\";\nmessage A {\n  string name = 1\n}\n",
-        line: 4,
-        column: 1,
-        says: &["but found '}'", "4 | }"],
+        source: "syntax = \"proto3\";\nmessage A {\n  string name = 1;\n",
+        line: 3,
+        column: 19,
+        says: &["reached end of file", "the file ends here"],
     },
-    Case { source: "syntax = \"proto3\";\nmessage A {\n  string name = 1;\n", line: 3, column: 19, says: &["reached end of file", "the file ends here"] },
     Case {
         source: "syntax = \"proto3\";\nmessage A {\n  Missing m = 1;\n}\n",
         line: 3,
         column: 3,
         says: &["name 'Missing' is not defined", "3 |   Missing m = 1;", "  |   ^^^^^^^ found here"],
+    },
+    Case {
+        source: "syntax = \"proto3\";\nmessage Request {}\nservice S { rpc Call(Requst) returns (Request); }\n",
+        line: 3,
+        column: 22,
+        says: &["name 'Requst' is not defined", "help: a type with a similar name exists: `Request`"],
     },
     Case {
         source: "syntax = \"proto3\";\nmessage A {\n  string a = 1;\n  string b = 1;\n}\n",
@@ -50,7 +56,12 @@ const CASES: &[Case] = &[
         column: 40,
         says: &["conflicts with reserved range '2 to 5'"],
     },
-    Case { source: "syntax = \"proto3\";\nenum E { ONE = 1; }\n", line: 2, column: 16, says: &["the first value for proto3 enums must be 0"] },
+    Case {
+        source: "syntax = \"proto3\";\nenum E { ONE = 1; }\n",
+        line: 2,
+        column: 16,
+        says: &["the first value for proto3 enums must be 0"],
+    },
     Case {
         source: "syntax = \"proto3\";\nservice S {\n  rpc Call(A) returns (B);\n}\nmessage A {}\nenum B { ZERO = 0; }\n",
         line: 3,
@@ -58,8 +69,18 @@ const CASES: &[Case] = &[
         says: &["'B' is not a message type"],
     },
     Case { source: "syntax = \"proto3\";\n/* é ü */ mesage A {}\n", line: 2, column: 11, says: &["found 'mesage'"] },
-    Case { source: "syntax = \"proto3\";\r\n\tmessage A {\r\n\t\tstrin g = 1;\r\n}\r\n", line: 3, column: 3, says: &["        strin g = 1;"] },
-    Case { source: "syntax = \"proto4\";\n", line: 1, column: 10, says: &["unknown syntax 'proto4'", "help: possible values are 'proto2' and 'proto3'"] },
+    Case {
+        source: "syntax = \"proto3\";\r\n\tmessage A {\r\n\t\tstrin g = 1;\r\n}\r\n",
+        line: 3,
+        column: 3,
+        says: &["        strin g = 1;"],
+    },
+    Case {
+        source: "syntax = \"proto4\";\n",
+        line: 1,
+        column: 10,
+        says: &["unknown syntax 'proto4'", "help: possible values are 'proto2' and 'proto3'"],
+    },
     Case {
         source: "// A comment.\nedition = \"2023\";\nmessage A {}\n",
         line: 2,
@@ -147,7 +168,8 @@ fn missing_files_and_directories_say_what_was_there() {
     assert!(shown.contains("the build script runs in"), "{shown}");
 
     let include = dir.path("protos");
-    let shown = dir.generate(pintle_build::core().include(&include), &["proto/greeter.proto"]).expect_err("a misspelt directory").to_string();
+    let shown =
+        dir.generate(pintle_build::core().include(&include), &["proto/greeter.proto"]).expect_err("a misspelt directory").to_string();
     assert!(shown.contains(&format!("the include directory `{}` does not exist", include.display())), "{shown}");
 
     let dir = Dir::new(&[("a/x.proto", "syntax = \"proto3\";"), ("b/y.proto", "")]);
@@ -176,7 +198,10 @@ fn files_that_are_not_text_are_named() {
 fn names_that_collide_in_rust_are_refused() {
     let cases: &[(&str, &[&str])] = &[
         ("service S { rpc GetIt(M) returns (M); rpc get_it(M) returns (M); } message M {}", &["`GetIt` and `get_it`", "called `get_it`"]),
-        ("service S { rpc Call(SClient) returns (SClient); } message SClient {}", &["the type `SClient`", "service `S`", ".separate_glue(true)"]),
+        (
+            "service S { rpc Call(SClient) returns (SClient); } message SClient {}",
+            &["the type `SClient`", "service `S`", ".separate_glue(true)"],
+        ),
         ("message FooBar {} message Foo_Bar {}", &["`FooBar`", "`Foo_Bar`"]),
         ("enum Color { COLOR_RED = 0; RED = 1; }", &["`COLOR_RED` and `RED`", ".enum_prefix(true)"]),
     ];
@@ -187,7 +212,15 @@ fn names_that_collide_in_rust_are_refused() {
             assert!(shown.contains(words), "{words:?} is missing in:\n{shown}");
         }
     }
-    let mended = "syntax = \"proto3\"; service S { rpc Call(SClient) returns (SClient); } message SClient {} enum Color { COLOR_RED = 0; RED = 1; }";
+    let files = [
+        ("a.proto", "syntax = \"proto3\"; package a; message B { message C {} }"),
+        ("b.proto", "syntax = \"proto3\"; package a.b.c; message D {}"),
+    ];
+    let shown = Dir::new(&files).generate(pintle_build::core(), &["a.proto", "b.proto"]).expect_err("two modules `a::b`").to_string();
+    assert!(shown.contains("the package `a.b.c` and what is nested in message `a.B`"), "{shown}");
+
+    let mended =
+        "syntax = \"proto3\"; service S { rpc Call(SClient) returns (SClient); } message SClient {} enum Color { COLOR_RED = 0; RED = 1; }";
     let dir = Dir::new(&[("a.proto", mended)]);
     let generated = dir.generate(pintle_build::tokio().separate_glue(true).enum_prefix(true), &["a.proto"]);
     assert!(generated.is_ok(), "{generated:?}");
@@ -195,8 +228,12 @@ fn names_that_collide_in_rust_are_refused() {
 
 #[test]
 fn an_earlier_compilation_is_not_overwritten() {
-    let dir = Dir::new(&[("a.proto", "syntax = \"proto3\"; package a; message A {}"), ("b.proto", "syntax = \"proto3\"; package b; message B {}")]);
-    let compile = |file: &str, include: &str| pintle_build::core().out_dir(dir.path("out")).include_file(include).compile(&[dir.path(file)]);
+    let dir = Dir::new(&[
+        ("a.proto", "syntax = \"proto3\"; package a; message A {}"),
+        ("b.proto", "syntax = \"proto3\"; package b; message B {}"),
+    ]);
+    let compile =
+        |file: &str, include: &str| pintle_build::core().out_dir(dir.path("out")).include_file(include).compile(&[dir.path(file)]);
     compile("a.proto", "pintle.rs").expect("the first one writes");
     let shown = compile("b.proto", "pintle.rs").expect_err("pintle.rs is there").to_string();
     assert!(shown.contains("pintle.rs` was written by an earlier `compile`"), "{shown}");

@@ -85,11 +85,20 @@ fn sets_lose_their_comments_too() {
 
 #[test]
 fn a_set_that_lacks_an_import_is_refused() {
-    let set = protox::compile(["generated/proto/shapes.proto"], ["generated/proto"]).expect("the file is good");
-    let alone = set.file.iter().filter(|file| file.name() == "shapes.proto").cloned().collect();
-    let octets = prost::Message::encode_to_vec(&prost_types::FileDescriptorSet { file: alone });
-    let shown = pintle_build::core().generate_fds(&octets).expect_err("imports are missing").to_string();
-    assert!(shown.contains("`.google.protobuf.") && shown.contains("--include_imports"), "{shown}");
+    let uses = [
+        "message A { b.B b = 1; }",
+        "service S { rpc C(b.B) returns (A); } message A {}",
+        "service S { rpc C(A) returns (b.B); } message A {}",
+    ];
+    for uses in uses {
+        let a = format!("syntax = \"proto3\"; import \"b.proto\"; {uses}");
+        let dir = Dir::new(&[("a.proto", &a), ("b.proto", "syntax = \"proto3\"; package b; message B {}")]);
+        let set = protox::compile([dir.path("a.proto")], [dir.path("")]).expect("the files are good");
+        let alone = set.file.iter().filter(|file| file.name() == "a.proto").cloned().collect();
+        let octets = prost::Message::encode_to_vec(&prost_types::FileDescriptorSet { file: alone });
+        let shown = pintle_build::core().generate_fds(&octets).expect_err("b.proto is missing").to_string();
+        assert!(shown.contains("`a.proto` uses the type `.b.B`") && shown.contains("--include_imports"), "{shown}");
+    }
 }
 
 #[test]
@@ -133,7 +142,8 @@ fn one_file_has_one_name_however_it_is_reached() {
 #[test]
 fn parts_can_be_left_out() {
     let has = |code: &str, names: &[&str]| names.iter().map(|name| code.contains(name)).collect::<Vec<_>>();
-    let parts = ["pub struct Hello ", "FILE_DESCRIPTOR_SET", "pub enum GreeterMethod", "pub struct GreeterClient", "pub struct GreeterServer"];
+    let parts =
+        ["pub struct Hello ", "FILE_DESCRIPTOR_SET", "pub enum GreeterMethod", "pub struct GreeterClient", "pub struct GreeterServer"];
     let cases = [
         (pintle_build::tokio(), [true, true, true, true, true]),
         (pintle_build::mio(), [true, true, true, true, true]),
@@ -177,12 +187,11 @@ fn crates_are_named_by_the_paths_that_were_given() {
 #[test]
 fn messages_can_be_adorned() {
     let code = greeter(
-        pintle_build::core()
-            .type_attribute(".", "#[derive(Marked)]")
-            .field_attribute(".helloworld.Hello.name", "#[marked]")
-            .prost(|config| {
+        pintle_build::core().type_attribute(".", "#[derive(Marked)]").field_attribute(".helloworld.Hello.name", "#[marked]").prost(
+            |config| {
                 config.enable_type_names();
-            }),
+            },
+        ),
     );
     assert!(code.contains("#[derive(Marked)]\n") && code.contains("    #[marked]\n    pub name:"), "{code}");
     assert!(code.contains("pub data: ::prost::bytes::Bytes"), "`bytes` fields are not copied:\n{code}");

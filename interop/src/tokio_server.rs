@@ -135,6 +135,8 @@ struct Ended<'a> {
 impl Drop for Ended<'_> {
     fn drop(&mut self) {
         let key = std::mem::take(&mut self.key);
-        self.board.send_modify(|board| drop(board.ended.insert(key)));
+        self.board.send_modify(|board| {
+            board.ended.insert(key);
+        });
     }
 }

@@ -90,7 +90,7 @@ impl fmt::Display for StartError {
 impl core::error::Error for StartError {}
 
 /// Why a message was not taken. `T` is the message, given back untouched.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SendError<T> {
     /// The send buffer is full: wait for `Event::Writable`.
@@ -100,6 +100,38 @@ pub enum SendError<T> {
     /// The message is over `Config::max_send_message`, or a second message where the method allows one.
     Refused(T, Misuse),
 }
+
+impl<T> SendError<T> {
+    /// The message, given back.
+    pub fn into_message(self) -> T {
+        match self {
+            Self::Blocked(message) | Self::Ended(message) | Self::Refused(message, _) => message,
+        }
+    }
+}
+
+impl<T> fmt::Display for SendError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Blocked(_) => f.write_str("the send buffer is full: wait until it is writable"),
+            Self::Ended(_) => f.write_str("the call has ended: read its outcome"),
+            Self::Refused(_, why) => why.fmt(f),
+        }
+    }
+}
+
+/// Without the message, which may be large, or a secret.
+impl<T> fmt::Debug for SendError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self {
+            Self::Blocked(_) => "Blocked",
+            Self::Ended(_) => "Ended",
+            Self::Refused(..) => "Refused",
+        };
+        f.debug_struct(name).field("why", &format_args!("{self}")).finish_non_exhaustive()
+    }
+}
+impl<T> core::error::Error for SendError<T> {}
 
 /// The caller broke the call's order of operations. Nothing was changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -86,7 +86,8 @@ fn b15_padding_is_credited() {
             assert!(!peer.messages(id).1);
             let padded = frame(DATA, PADDED, 1, &[&[pad][..], &vec![0; usize::from(pad)]].concat());
             let size = i64::from(pad) + 1;
-            for _ in 0..300 {
+            // As many as the abuse budget lets pass: frames of a few octets are dear (RUSTSEC-2026-0258).
+            for _ in 0..if pad > 100 { 300 } else { 90 } {
                 assert!(sender.window(1) >= size, "the padding was not credited");
                 peer.send(&padded);
                 sender.connection -= size;
@@ -185,7 +186,7 @@ fn b21_credit_goes_to_who_can_use_it() {
             .collect();
         let mut finished = 0;
         for round in 0..1_000 {
-            assert!(round < 999, "only {finished} of 300 finished");
+            assert!(round < 999, "only {finished} of 300 finished: {:?} {:?}", peer.conn.close_reason(), {let mut p=peer.conn.probe(); p.encoder=Default::default();p.decoder=Default::default();p});
             let said = peer.said();
             for head in said.iter().filter(|said| said.kind() == HEADERS) {
                 assert!(head.stream() <= 599);
@@ -277,7 +278,7 @@ fn b24_ignored_streams_are_credited_and_decoded() {
                 sender.streams.insert(3, 65_535);
             }
             assert_eq!(sender.send(&mut peer, 1, chunk, false), chunk.len());
-            assert!(!peer.messages(id).1);
+            assert!(!peer.messages(id).1, "{:?}", peer.said());
             sender.hear(&peer.said());
         }
         peer.send(&window_update(3, 5)).headers(3, true, TRAILERS_OK).send(&rst_stream(3, 8));

@@ -191,6 +191,8 @@ fn debug_shows_fields_but_no_credentials() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     /// Against a list of pairs.
     #[test]
     fn metadata_is_a_list(steps in prop::collection::vec((0..4u8, "[a-cA-C]", "[!-~]{0,3}"), 0..30)) {

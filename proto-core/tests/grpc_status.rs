@@ -208,6 +208,8 @@ fn a_message_that_does_not_fit_is_cut_between_characters() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn messages_survive_the_wire(message in any::<String>()) {
         let wire = encoded(&message);

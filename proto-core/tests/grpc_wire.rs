@@ -86,6 +86,8 @@ fn timeouts_are_read_strictly() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     /// Nothing is lost, and little is added: every unit but the finest begins at six digits or more.
     #[test]
     fn timeouts_round_up_and_keep_order(a in 0..2 * MAX_MICROS, shift in 0..60u32, step in 0..1000u64) {

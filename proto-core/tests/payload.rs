@@ -110,6 +110,8 @@ fn the_builder_takes_octets_one_by_one() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     /// A payload behaves as its octets do, however they are cut and whatever is read from it.
     #[test]
     fn cuts_do_not_matter(segments in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..20), 0..8),

@@ -37,7 +37,7 @@ pub(crate) trait App {
     /// An event of the connection.
     fn event(&mut self, now: Timestamp, conn: &mut Connection, event: Event);
     /// The connection is gone: end everything.
-    fn lost(&mut self, conn: &Connection);
+    fn lost(&mut self, conn: &mut Connection);
     /// Whether to linger, see [`LINGER`].
     const LINGERS: bool;
 }
@@ -146,7 +146,7 @@ impl<R: Runtime, E: Endpoint, S: Io, A: App> Driver<R, E, S, A> {
         self.waited = false;
         let broken = self.input == Half::Ended && self.output == Half::Ended;
         if broken || self.endpoint.conn().is_finished() || self.stop_at.is_some_and(|at| at <= now) {
-            self.app.lost(self.endpoint.conn());
+            self.app.lost(self.endpoint.conn_mut());
             self.phase = Phase::Closing;
             return Poll::Ready(());
         }

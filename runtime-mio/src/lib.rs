@@ -20,26 +20,23 @@
 //! Services and typed clients are generated from a .proto by `pintle_build::mio()`.
 //!
 //! How it works: each loop has a slab of connections, one shared read buffer, one clock read per turn and one heap of
-//! deadlines; a connection that nothing happened to costs nothing. Every decision about HTTP/2 and gRPC is `pintle_core`'s.
+//! deadlines; a connection that nothing happened to costs nothing. Every decision about HTTP/2 and gRPC is `pintle_core`'s;
+//! what does not need epoll is in `pintle_callback`.
 
 mod client;
 mod link;
-mod mailbox;
-mod outflow;
 mod server;
 mod slab;
 mod timers;
 
-pub use client::{
-    BidiRequest, Caller, Client, ClientStreamingRequest, Connect, LocalClient, Messages, Request, Requests, Response,
-    ServerStreamingRequest, UnaryRequest, Upload, connect, connect_local, kind,
+pub use client::{Connect, ConnectError, LocalCall, LocalClient, connect, connect_local};
+pub use link::{IntoSocket, Socket, Transport};
+pub use pintle_callback::{
+    BidiRequest, Caller, Calling, Client, ClientStreamingRequest, Handle, HttpRequest, HttpResponse, Incoming, Messages, Method, Peer,
+    Receiver, RemoteCall, Replies, Request, Requests, Response, ServerStreamingRequest, Service, Unary, UnaryRequest, Upload, kind,
 };
-pub use link::{IntoSocket, Layer, Socket, Transport};
 pub use pintle_core::{
     Code, Config, ConfigError, Connection, Endpoint, Metadata, Misuse, SendError, Shape, Status, Timestamp, Transmit, Wants, codec,
 };
-pub use pintle_net::{Address, AddressError, BindError, BindOptions, ConnectError, now};
-pub use server::{
-    Handle, HttpRequest, HttpResponse, Incoming, ListenError, Method, Peer, Receiver, Replies, Running, Server, Service, ShutdownHandle,
-    Unary,
-};
+pub use pintle_net::{Address, AddressError, BindError, BindOptions, now};
+pub use server::{ListenError, Running, ServeError, Server, ShutdownHandle};

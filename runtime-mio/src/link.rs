@@ -1,17 +1,17 @@
-//! One connection: a socket and what speaks through it.
+//! The socket of a connection.
 
 use mio::{
     Interest, Registry, Token,
     event::{Event, Source},
     net::{TcpStream, UnixStream},
 };
-use pintle_core::{Connection, Endpoint, Timestamp, Transmit, Wants};
+use pintle_callback::Stack;
+use pintle_core::{Endpoint, Timestamp, Transmit, Wants};
 use pintle_net::prepare_tcp;
 use std::{
     fmt,
     io::{self, IoSlice, IoSliceMut, Read, Write},
     net::Shutdown,
-    sync::Arc,
     time::Duration,
 };
 
@@ -109,67 +109,10 @@ macro_rules! on_stream {
     };
 }
 
-/// Wraps each new connection's core in layers of one's own (TLS, a recorder): drivers know only [`Endpoint`].
-pub type Layer = Arc<dyn Fn(Connection) -> Box<dyn Endpoint> + Send + Sync>;
-
-/// The endpoint of a link; the plain one without a virtual call.
-pub(crate) enum Stack {
-    Plain(Connection),
-    Layered(Box<dyn Endpoint>),
-}
-
-impl Stack {
-    pub(crate) fn new(conn: Connection, layer: Option<&Layer>) -> Self {
-        match layer {
-            Some(layer) => Self::Layered(layer(conn)),
-            None => Self::Plain(conn),
-        }
-    }
-}
-
-macro_rules! on_stack {
-    ($stack:expr, $endpoint:ident => $do:expr) => {
-        match $stack {
-            Stack::Plain($endpoint) => $do,
-            Stack::Layered($endpoint) => $do,
-        }
-    };
-}
-
-impl Endpoint for Stack {
-    fn recv_slice(&mut self, now: Timestamp, octets: &[u8]) {
-        on_stack!(self, endpoint => endpoint.recv_slice(now, octets));
-    }
-    fn recv_eof(&mut self, now: Timestamp) {
-        on_stack!(self, endpoint => endpoint.recv_eof(now));
-    }
-    fn read_target(&mut self) -> Option<&mut [u8]> {
-        on_stack!(self, endpoint => endpoint.read_target())
-    }
-    fn filled(&mut self, now: Timestamp, n: usize) {
-        on_stack!(self, endpoint => endpoint.filled(now, n));
-    }
-    fn transmit(&mut self, now: Timestamp, budget: usize) -> Transmit<'_> {
-        on_stack!(self, endpoint => endpoint.transmit(now, budget))
-    }
-    fn handle_timeout(&mut self, now: Timestamp) {
-        on_stack!(self, endpoint => endpoint.handle_timeout(now));
-    }
-    fn wants(&self) -> Wants {
-        on_stack!(self, endpoint => endpoint.wants())
-    }
-    fn conn(&self) -> &Connection {
-        on_stack!(self, endpoint => endpoint.conn())
-    }
-    fn conn_mut(&mut self) -> &mut Connection {
-        on_stack!(self, endpoint => endpoint.conn_mut())
-    }
-}
-
-/// A socket and its endpoint. Readiness is edge-triggered: it is remembered here until the socket says otherwise.
+/// A socket and what is known of it. Readiness is edge-triggered: it is remembered until the socket says otherwise.
+#[derive(Debug)]
 pub(crate) struct Link {
     socket: Socket,
-    pub(crate) stack: Stack,
     pub(crate) readable: bool,
     pub(crate) writable: bool,
     /// The end of the peer's output was announced: read until it is there, no other edge will come.
@@ -181,8 +124,8 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    pub(crate) fn new(socket: Socket, stack: Stack) -> Self {
-        Self { socket, stack, readable: true, writable: true, hung: false, input_over: false, broken: false }
+    pub(crate) const fn new(socket: Socket) -> Self {
+        Self { socket, readable: true, writable: true, hung: false, input_over: false, broken: false }
     }
 
     pub(crate) fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
@@ -202,12 +145,12 @@ impl Link {
         self.hung |= event.is_read_closed() || event.is_error();
     }
 
-    /// Reads once, if the core wants octets and the socket may have some. True: more may be there.
-    pub(crate) fn fill(&mut self, now: Timestamp, scratch: &mut [u8]) -> bool {
-        if !self.readable || self.input_over || !self.stack.wants().read {
+    /// Reads once, if the socket may have something. True: more may be there.
+    pub(crate) fn fill(&mut self, stack: &mut Stack, now: Timestamp, scratch: &mut [u8]) -> bool {
+        if !self.readable || self.input_over {
             return false;
         }
-        let (target, read) = match self.stack.read_target() {
+        let (target, read) = match stack.read_target() {
             Some(target) if !target.is_empty() => {
                 let mut buffers = [IoSliceMut::new(target), IoSliceMut::new(scratch)];
                 let read = on_stream!(self.socket, stream => stream.read_vectored(&mut buffers));
@@ -216,30 +159,30 @@ impl Link {
             _ => (0, on_stream!(self.socket, stream => stream.read(scratch))),
         };
         match read {
-            Ok(0) => self.end_input(now),
+            Ok(0) => self.end_input(stack, now),
             Ok(n) => {
                 if target > 0 {
-                    self.stack.filled(now, n.min(target));
+                    stack.filled(now, n.min(target));
                 }
                 if n > target {
-                    self.stack.recv_slice(now, &scratch[..n - target]);
+                    stack.recv_slice(now, &scratch[..n - target]);
                 }
                 // epoll(7): a short read has emptied a stream socket. Other transports may cut as they please.
                 self.readable = self.hung || n == target + scratch.len() || matches!(self.socket.0, Kind::Other(_));
             }
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => self.readable = false,
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => self.fail(now),
+            Err(_) => self.fail(stack, now),
         }
         self.readable
     }
 
     /// Writes once, if the core has octets and the socket may take some. True: something was written.
-    pub(crate) fn flush(&mut self, now: Timestamp) -> bool {
-        if !self.writable || self.broken || !self.stack.wants().write {
+    pub(crate) fn flush(&mut self, stack: &mut Stack, now: Timestamp) -> bool {
+        if !self.writable || self.broken {
             return false;
         }
-        let mut out = self.stack.transmit(now, WRITE_BUDGET);
+        let mut out = stack.transmit(now, WRITE_BUDGET);
         if out.is_empty() {
             return false;
         }
@@ -248,7 +191,7 @@ impl Link {
             None => write_runs(&mut self.socket, &out),
         };
         match written {
-            Ok(0) => self.fail(now),
+            Ok(0) => self.fail(stack, now),
             Ok(n) => {
                 out.advance(n);
                 self.writable = n == lent || matches!(self.socket.0, Kind::Other(_));
@@ -256,7 +199,7 @@ impl Link {
             }
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => self.writable = false,
             Err(e) if e.kind() == io::ErrorKind::Interrupted => return true,
-            Err(_) => self.fail(now),
+            Err(_) => self.fail(stack, now),
         }
         false
     }
@@ -267,21 +210,21 @@ impl Link {
     }
 
     /// Nothing more will come of it: the socket failed, or the core is done.
-    pub(crate) fn is_over(&self) -> bool {
-        self.broken || self.stack.conn().is_finished()
+    pub(crate) fn is_over(&self, stack: &Stack) -> bool {
+        self.broken || stack.conn().is_finished()
     }
 
     /// The transport is given up.
-    pub(crate) fn fail(&mut self, now: Timestamp) {
+    pub(crate) fn fail(&mut self, stack: &mut Stack, now: Timestamp) {
         self.broken = true;
-        self.end_input(now);
+        self.end_input(stack, now);
     }
 
-    fn end_input(&mut self, now: Timestamp) {
+    fn end_input(&mut self, stack: &mut Stack, now: Timestamp) {
         self.readable = false;
         if !self.input_over {
             self.input_over = true;
-            self.stack.recv_eof(now);
+            stack.recv_eof(now);
         }
     }
 

@@ -10,7 +10,7 @@ pub(crate) struct Key {
 #[derive(Debug)]
 struct Entry<T> {
     generation: u32,
-    /// `None`: free, or taken out for a moment.
+    /// `None`: free.
     value: Option<T>,
 }
 
@@ -20,12 +20,19 @@ pub(crate) struct Slab<T> {
     free: Vec<u32>,
 }
 
+impl Key {
+    /// As a number that no other entry ever has.
+    pub(crate) const fn number(self) -> u64 {
+        (self.generation as u64) << 32 | self.slot as u64
+    }
+}
+
 impl<T> Slab<T> {
     pub(crate) const fn new() -> Self {
         Self { entries: Vec::new(), free: Vec::new() }
     }
 
-    /// Entries in use, taken ones included.
+    /// Entries in use.
     pub(crate) fn len(&self) -> usize {
         self.entries.len() - self.free.len()
     }
@@ -45,20 +52,14 @@ impl<T> Slab<T> {
         self.entries.get_mut(slot as usize)?.value.as_mut()
     }
 
-    pub(crate) fn get(&mut self, key: Key) -> Option<&mut T> {
-        let entry = self.entries.get_mut(key.slot as usize).filter(|entry| entry.generation == key.generation)?;
-        entry.value.as_mut()
+    /// The slot of the entry with this number, if it is still that one.
+    pub(crate) fn find(&self, number: u64) -> Option<u32> {
+        let slot = u32::try_from(number & u64::from(u32::MAX)).ok()?;
+        let entry = self.entries.get(slot as usize)?;
+        (u64::from(entry.generation) == number >> 32).then_some(slot)
     }
 
-    /// Takes an entry out; `put` brings it back, `remove` frees its place.
-    pub(crate) fn take(&mut self, slot: u32) -> Option<T> {
-        self.entries.get_mut(slot as usize)?.value.take()
-    }
-
-    pub(crate) fn put(&mut self, slot: u32, value: T) {
-        self.entries[slot as usize].value = Some(value);
-    }
-
+    /// Drops an entry; its place is free.
     pub(crate) fn remove(&mut self, slot: u32) {
         let entry = &mut self.entries[slot as usize];
         entry.value = None;

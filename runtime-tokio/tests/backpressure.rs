@@ -50,8 +50,8 @@ async fn a_client_that_does_not_read_holds_the_servers_sender() {
             assert!(soon("more", replies.next()).await.unwrap().is_some());
         }
         drop(replies);
-        assert_eq!(server.report(), Report::Started);
-        while !matches!(server.report(), Report::Dropped { cancelled: true }) {}
+        assert_eq!(server.report().await, Report::Started);
+        while !matches!(server.report().await, Report::Dropped { cancelled: true }) {}
     }
 }
 

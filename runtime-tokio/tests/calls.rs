@@ -179,8 +179,8 @@ async fn a_deadline_passes_on_both_sides() {
         let call = client.say_hello(request("hang", 0)).deadline(Duration::from_millis(50));
         let status = soon("deadline", call.into_future()).await.unwrap_err();
         assert_eq!(status.code(), Code::DeadlineExceeded);
-        assert_eq!(server.report(), common::Report::Started);
-        assert_eq!(server.report(), common::Report::Dropped { cancelled: true });
+        assert_eq!(server.report().await, common::Report::Started);
+        assert_eq!(server.report().await, common::Report::Dropped { cancelled: true });
         // Far enough away, it does no harm.
         let reply = client.say_hello(request("World", 0)).deadline(LIMIT).await.unwrap();
         assert_eq!(reply.message, "Hello World");

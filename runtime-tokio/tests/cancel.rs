@@ -21,8 +21,8 @@ async fn dropping_a_unary_call_drops_its_handler() {
         let client = soon("connect", GreeterClient::connect(server.address())).await.unwrap();
         let call = tokio::time::timeout(Duration::from_millis(50), client.say_hello(request("hang", 0)).into_future());
         assert!(call.await.is_err(), "the handler hangs");
-        assert_eq!(server.report(), Report::Started);
-        assert_eq!(server.report(), Report::Dropped { cancelled: true });
+        assert_eq!(server.report().await, Report::Started);
+        assert_eq!(server.report().await, Report::Dropped { cancelled: true });
         // The connection is as good as before.
         assert_eq!(soon("after", client.say_hello(request("x", 0)).into_future()).await.unwrap().message, "Hello x");
     }
@@ -36,12 +36,12 @@ async fn dropping_a_stream_fails_the_servers_sends() {
         let mut replies = client.lots_of_replies(request("flood", 1_000)).await.unwrap();
         assert!(soon("a reply", replies.next()).await.unwrap().is_some());
         drop(replies);
-        assert_eq!(server.report(), Report::Started);
+        assert_eq!(server.report().await, Report::Started);
         // The handler learns it at its send or is dropped while it waits there: either ends it, cancelled.
-        match server.report() {
+        match server.report().await {
             Report::SendFailed(code) => {
                 assert_eq!(code, Code::Cancelled);
-                assert_eq!(server.report(), Report::Dropped { cancelled: true });
+                assert_eq!(server.report().await, Report::Dropped { cancelled: true });
             }
             dropped => assert_eq!(dropped, Report::Dropped { cancelled: true }),
         }
@@ -55,9 +55,11 @@ async fn dropping_the_reply_cancels_a_client_stream() {
         let client = soon("connect", GreeterClient::connect(server.address())).await.unwrap();
         let (mut out, reply) = client.lots_of_greetings().open().await.unwrap();
         soon("send", out.send(request("a", 0))).await.unwrap();
-        assert_eq!(server.report(), Report::Started);
+        assert_eq!(server.report().await, Report::Started);
         drop(reply);
-        assert_eq!(server.report(), Report::Dropped { cancelled: true });
+        // The handler is told what its input ended with before it is dropped.
+        assert_eq!(server.report().await, Report::Input(Some(Code::Cancelled)));
+        assert_eq!(server.report().await, Report::Dropped { cancelled: true });
         let status = loop {
             match soon("send", out.send(request("b", 0))).await {
                 Ok(()) => tokio::task::yield_now().await,
@@ -77,8 +79,8 @@ async fn dropping_a_chat_drops_its_handler() {
         soon("send", out.send(Note { text: "hi".to_owned(), ..Note::default() })).await.unwrap();
         assert_eq!(soon("echo", input.next()).await.unwrap().unwrap().text, "re: hi");
         drop((out, input));
-        assert_eq!(server.report(), Report::Started);
-        assert_eq!(server.report(), Report::Dropped { cancelled: true });
+        assert_eq!(server.report().await, Report::Started);
+        assert_eq!(server.report().await, Report::Dropped { cancelled: true });
     }
 }
 
@@ -116,7 +118,7 @@ async fn a_vanished_client_drops_its_handlers() {
         client.join().unwrap();
         let mut dropped = 0;
         while dropped < 2 {
-            if let Report::Dropped { cancelled } = server.report() {
+            if let Report::Dropped { cancelled } = server.report().await {
                 assert!(cancelled);
                 dropped += 1;
             }

@@ -5,7 +5,7 @@ mod common;
 use common::{
     LIMIT, MODES, Options, Report, TestServer,
     greeter::{GreeterClient, HelloRequest, Note},
-    socket_path, soon,
+    socket_path, soon, wire,
 };
 use pintle_tokio::Code;
 use std::{
@@ -45,7 +45,7 @@ async fn running_calls_finish_and_new_ones_are_refused() {
         assert_eq!(soon("echo", input.next()).await.unwrap().unwrap().text, "re: 2");
         out.close();
         assert_eq!(soon("end", input.next()).await.unwrap(), None);
-        server.join().unwrap();
+        server.join().await.unwrap();
     }
 }
 
@@ -68,13 +68,9 @@ async fn the_grace_is_the_longest_that_a_shutdown_takes() {
 
         let begin = Instant::now();
         server.stop();
-        tokio::task::spawn_blocking(move || {
-            server.join().unwrap();
-            assert_eq!(server.report(), Report::Started);
-            while !matches!(server.report(), Report::Dropped { cancelled: true }) {}
-        })
-        .await
-        .unwrap();
+        server.join().await.unwrap();
+        assert_eq!(server.report().await, Report::Started);
+        while !matches!(server.report().await, Report::Dropped { cancelled: true }) {}
         assert!(begin.elapsed() < LIMIT / 2, "{mode:?}: took {:?}", begin.elapsed());
         drop((silent, half, idle, deaf));
     }
@@ -83,33 +79,20 @@ async fn the_grace_is_the_longest_that_a_shutdown_takes() {
 /// A client made of octets: calls LotsOfReplies("flood"), opens every window and never reads.
 fn deaf_client(address: &str) -> TcpStream {
     let mut stream = TcpStream::connect(address).unwrap();
-    let mut octets = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
-    // SETTINGS_INITIAL_WINDOW_SIZE (4) = 2^31-1, RFC 9113 §6.5.2; WINDOW_UPDATE of the connection by 2^30.
-    frame(&mut octets, 4, 0, 0, &[0, 4, 0x7f, 0xff, 0xff, 0xff]);
-    frame(&mut octets, 8, 0, 0, &(1_u32 << 30).to_be_bytes());
-    // RFC 7541: indexed :method POST (3), :scheme http (6); literals without indexing for the rest (§6.2.2).
+    let mut octets = wire::hello(i32::MAX as u32);
+    // RFC 7541 Appendix A: :method POST is number 3, :scheme http number 6.
     let mut block = vec![0x83, 0x86];
     for (name, value) in [(":path", "/helloworld.Greeter/LotsOfReplies"), (":authority", "x"), ("te", "trailers"), ("content-type", "application/grpc")] {
-        block.extend([0, name.len() as u8]);
-        block.extend(name.as_bytes());
-        block.push(value.len() as u8);
-        block.extend(value.as_bytes());
+        wire::field(&mut block, name, value);
     }
-    frame(&mut octets, 1, 4, 1, &block);
+    wire::frame(&mut octets, wire::HEADERS, wire::END_HEADERS, 1, &block);
     let message = prost::Message::encode_to_vec(&request("flood", 100_000));
     let mut data = vec![0];
     data.extend((message.len() as u32).to_be_bytes());
     data.extend(&message);
-    frame(&mut octets, 0, 1, 1, &data);
+    wire::frame(&mut octets, wire::DATA, wire::END_STREAM, 1, &data);
     stream.write_all(&octets).unwrap();
     stream
-}
-
-fn frame(out: &mut Vec<u8>, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
-    out.extend(&(payload.len() as u32).to_be_bytes()[1..]);
-    out.extend([kind, flags]);
-    out.extend(stream.to_be_bytes());
-    out.extend(payload);
 }
 
 #[tokio::test]
@@ -148,7 +131,7 @@ async fn a_killed_server_ends_every_call_with_unavailable() {
             let hanging = tokio::spawn(client.say_hello(request("hang", 0)).deadline(LIMIT).into_future());
             calls.push((out, input, hanging, client));
         }
-        while server.report() != Report::Started {}
+        while server.report().await != Report::Started {}
         // No grace: connections are closed at once.
         server.stop();
         for (_out, mut input, hanging, client) in calls {
@@ -189,7 +172,7 @@ async fn a_channel_connects_again_when_the_server_is_back() {
         let client = soon("connect", GreeterClient::connect(&path)).await.unwrap();
         soon("a call", client.say_hello(request("x", 0)).into_future()).await.unwrap();
         first.stop();
-        tokio::task::spawn_blocking(move || first.join().unwrap()).await.unwrap();
+        first.join().await.unwrap();
 
         let status = soon("nobody", client.say_hello(request("x", 0)).into_future()).await.unwrap_err();
         assert_eq!(status.code(), Code::Unavailable, "{status}");

@@ -267,7 +267,8 @@ fn on_tokio<S: Future, C: Future>(serve: S, calls: C) -> C::Output {
 fn the_four_shapes_on_tokio() {
     use on_tokio::helloworld::{GreeterClient, GreeterServer, HelloRequest, Note};
     let socket = Socket::new("tokio-greeter");
-    let server = pintle_tokio::Server::new().add(GreeterServer::new(tokio_side::MyGreeter)).listen(&socket.address()).expect("the path is free");
+    let server =
+        pintle_tokio::Server::new().add(GreeterServer::new(tokio_side::MyGreeter)).listen(&socket.address()).expect("the path is free");
     let request = |name: &str, count| HelloRequest { name: name.to_owned(), count };
     on_tokio(server.serve(), async {
         let client = GreeterClient::connect(&socket.address()).await.expect("the server listens");
@@ -338,7 +339,8 @@ fn every_name_on_tokio() {
 fn the_four_shapes_on_mio() {
     use on_mio::helloworld::{GreeterClient, GreeterServer, HelloRequest, Note};
     let socket = Socket::new("mio-greeter");
-    let server = pintle_mio::Server::new().add(|| GreeterServer::new(mio_side::MyGreeter)).listen(&socket.address()).expect("the path is free");
+    let server =
+        pintle_mio::Server::new().add(|| GreeterServer::new(mio_side::MyGreeter)).listen(&socket.address()).expect("the path is free");
     let running = server.spawn().expect("a thread can be made");
     let minute = Duration::from_secs(60);
     let request = |name: &str, count| HelloRequest { name: name.to_owned(), count };

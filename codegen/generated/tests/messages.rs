@@ -3,7 +3,7 @@
 use pintle_build_generated::{
     acme::r#type::v1::{Order, OrdersMethod},
     editions::fixture::editions::{self as editions, Encoding, Inner, Kind, Presence, file},
-    helloworld::{self, GreeterMethod, NamesMethod, NothingMethod, Note, note},
+    helloworld::{self, GreeterMethod, NamesMethod, Note, NothingMethod, note},
 };
 use pintle_core::Shape;
 use prost::{Message, bytes::Bytes};
@@ -88,7 +88,8 @@ fn same_fields<M: Message + Default + PartialEq + Debug>(name: &str, message: &M
 
 #[test]
 fn methods_know_their_paths_and_shapes() {
-    let greeter: Vec<(&str, &str, Shape)> = GreeterMethod::ALL.iter().map(|method| (method.name(), method.path(), method.shape())).collect();
+    let greeter: Vec<(&str, &str, Shape)> =
+        GreeterMethod::ALL.iter().map(|method| (method.name(), method.path(), method.shape())).collect();
     assert_eq!(
         greeter,
         [
@@ -120,7 +121,11 @@ fn octets_are_not_copied() {
 fn packages_refer_to_each_other() {
     let inner = note::Inner { again: Some(Box::new(Note::default())) };
     let order = Order {
-        note: Some(Note { either: Some(note::Either::Right(Box::new(inner))), colors: vec![helloworld::Color::Red.into()], ..Note::default() }),
+        note: Some(Note {
+            either: Some(note::Either::Right(Box::new(inner))),
+            colors: vec![helloworld::Color::Red.into()],
+            ..Note::default()
+        }),
         currency: pintle_build_generated::acme::common::money::Currency::Eur.into(),
         ..Order::default()
     };

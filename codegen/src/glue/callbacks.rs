@@ -81,10 +81,7 @@ fn client(service: &Service, options: &Options<'_>) -> String {
         docs.extend(service.docs.iter().cloned());
     }
     let methods: Vec<String> = service.methods.iter().map(|method| client_method(service, method, options)).collect();
-    fill(
-        CLIENT,
-        &[("crate", options.krate), ("Service", &service.name), ("docs", &doc(&docs)), ("methods", &methods.join("\n"))],
-    )
+    fill(CLIENT, &[("crate", options.krate), ("Service", &service.name), ("docs", &doc(&docs)), ("methods", &methods.join("\n"))])
 }
 
 fn client_method(service: &Service, method: &Method, options: &Options<'_>) -> String {

@@ -155,9 +155,10 @@ impl Guard {
         self.short = if self.short + SHORT > SHORT_DATA { SHORT_DATA } else { self.short + SHORT };
     }
 
-    /// A call ended as it should.
+    /// A call ended as it should: what it took to carry it was of use.
     #[inline]
     pub(crate) const fn call_ended(&mut self) {
+        self.message_taken();
         self.resets.give(1);
         self.updates += UPDATES_PER_WORK;
     }

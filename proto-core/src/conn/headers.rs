@@ -111,6 +111,7 @@ impl Connection {
     fn excess(&mut self, id: u32, what: &'static str) -> Fatal {
         if self.role == Role::Server {
             self.last_peer_id = self.last_peer_id.max(id);
+            self.highest_peer_id = self.highest_peer_id.max(id);
         }
         Fatal::new(ErrorCode::ENHANCE_YOUR_CALM, what)
     }
@@ -151,13 +152,14 @@ impl Connection {
         if id & 1 == 0 {
             return Err(Fatal::new(ErrorCode::PROTOCOL_ERROR, "a client opened a stream with an even id"));
         }
-        if id <= self.last_peer_id {
+        if id <= self.highest_peer_id {
             self.decode_for_nobody(block)?;
             if self.control.was_cut_off(id) {
                 return Ok(());
             }
             return Err(Fatal::new(ErrorCode::STREAM_CLOSED, "HEADERS on a closed stream"));
         }
+        self.highest_peer_id = id;
         if self.after_goaway(id) {
             return self.decode_for_nobody(block);
         }
@@ -303,7 +305,7 @@ impl Connection {
                 (405, Code::Internal, "this is a gRPC server: the method must be POST")
             };
             slot.sent = SendState::Open;
-            slot.unset(flag::HELD);
+            slot.unset(flag::HELD | flag::OFFERED);
             self.refuse_request(s, http, code, text);
             return;
         }

@@ -251,7 +251,7 @@ impl Connection {
     #[inline]
     pub(crate) fn finished(&mut self, s: u32) {
         let slot = &mut self.slots[s];
-        slot.unset(flag::HELD);
+        slot.unset(flag::HELD | flag::OFFERED);
         if !slot.inbox.is_empty() || !slot.backlog.is_empty() {
             self.drop_inbox(s);
         }
@@ -259,6 +259,7 @@ impl Connection {
         if self.slots[s].links.which != Which::Ready {
             self.bound_stall(s);
         }
+        self.prune_events();
     }
 
     /// Both sides have ended, or one that need not wait for the other.
@@ -292,9 +293,11 @@ impl Connection {
     /// The application lets go of a call.
     pub(crate) fn let_go(&mut self, s: u32) {
         let slot = &mut self.slots[s];
-        slot.unset(flag::HELD);
+        slot.unset(flag::HELD | flag::OFFERED);
         if slot.has(flag::CLOSED) {
             self.release(s);
+        } else {
+            self.prune_events();
         }
     }
 
@@ -396,6 +399,8 @@ impl Connection {
         if self.phase == Phase::Closed {
             return;
         }
+        // Without SETTINGS of the peer, nobody who speaks HTTP/2 has seen a call.
+        let unheard = self.phase < Phase::Open;
         self.phase = Phase::Closed;
         self.timers.cancel_all();
         self.rx_slot = NIL;
@@ -417,7 +422,7 @@ impl Connection {
                     self.cut_short(s, Code::Cancelled);
                 }
             } else if self.slots[s].outcome.is_none() {
-                if self.slots[s].id == 0 {
+                if self.slots[s].id == 0 || unheard {
                     self.slots[s].set(flag::UNPROCESSED);
                 }
                 self.close_wire(s);

@@ -12,6 +12,15 @@ impl Connection {
         CallId { slot: s, generation: self.slots[s].generation }
     }
 
+    /// The slot of an id that the application may still use, or `NIL`: it was let go of, or is somebody else's.
+    #[inline]
+    pub(super) fn reachable(&self, slot: u32, generation: u32) -> u32 {
+        match self.slots.find(slot, generation) {
+            s if s != NIL && self.slots[s].has(flag::HELD | flag::OFFERED) => s,
+            _ => NIL,
+        }
+    }
+
     /// Puts a call where it belongs after something changed: ready if something of it can be framed now.
     ///
     /// `Wants::write` is exact because a call is in `ready` only while this holds of it.
@@ -170,7 +179,7 @@ impl Connection {
     pub(super) fn prune_events(&mut self) {
         while let Some(event) = self.events.front() {
             match target(*event) {
-                Some((slot, generation, _)) if self.slots.find(slot, generation) == NIL => {
+                Some((slot, generation, _)) if self.reachable(slot, generation) == NIL => {
                     self.events.pop_front();
                 }
                 _ => return,

@@ -132,8 +132,10 @@ pub struct Connection {
     map: StreamMap,
     /// Streams open on the wire.
     open: u32,
-    /// Highest stream of the peer seen.
+    /// Highest stream of the peer that was or might be processed: what a GOAWAY names.
     last_peer_id: u32,
+    /// Highest stream of the peer seen, ignored ones included: everything above is idle.
+    highest_peer_id: u32,
     /// Client: id of the next stream.
     next_id: u32,
     events: VecDeque<Event>,
@@ -204,6 +206,7 @@ impl Connection {
             map: StreamMap::new(config.max_concurrent_streams as usize),
             open: 0,
             last_peer_id: 0,
+            highest_peer_id: 0,
             next_id: 1,
             events: VecDeque::new(),
             ready: List::new(Which::Ready),
@@ -275,7 +278,7 @@ impl Connection {
     /// The id is stale: the call was finished, cancelled or taken back before it was accepted.
     #[inline]
     pub fn call(&mut self, id: CallId) -> Result<Call<'_>, UnknownCall> {
-        match self.slots.find(id.slot, id.generation) {
+        match self.reachable(id.slot, id.generation) {
             NIL => Err(UnknownCall),
             s => Ok(Call::new(self, s)),
         }
@@ -286,7 +289,7 @@ impl Connection {
     /// # Errors
     /// The id is stale.
     pub fn stream(&mut self, id: StreamId) -> Result<Stream<'_>, UnknownCall> {
-        match self.slots.find(id.slot, id.generation) {
+        match self.reachable(id.slot, id.generation) {
             NIL => Err(UnknownCall),
             s => Ok(Stream::new(self, s)),
         }

@@ -206,7 +206,7 @@ impl Connection {
     /// The stream was never opened (RFC 9113 §5.1).
     pub(super) fn is_idle_id(&self, id: u32) -> bool {
         let ours = (id & 1 == 1) == (self.role == Role::Client);
-        if ours { id >= self.next_id || self.role == Role::Server } else { id > self.last_peer_id }
+        if ours { id >= self.next_id || self.role == Role::Server } else { id > self.highest_peer_id }
     }
 
     pub(super) fn receive_eof(&mut self) {

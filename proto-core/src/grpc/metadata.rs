@@ -240,9 +240,9 @@ impl Metadata {
     #[inline]
     pub(crate) fn push_raw(&mut self, name: &[u8], value: &[u8]) {
         let (Ok(name_len), Ok(value_len)) = (u32::try_from(name.len()), u32::try_from(value.len())) else { return };
+        let head = u64::from(name_len) | u64::from(value_len) << 32;
         self.buf.reserve(HEAD + name.len() + value.len());
-        self.buf.extend_from_slice(&name_len.to_le_bytes());
-        self.buf.extend_from_slice(&value_len.to_le_bytes());
+        self.buf.extend_from_slice(&head.to_le_bytes());
         self.buf.extend_from_slice(name);
         self.buf.extend_from_slice(value);
     }

@@ -80,15 +80,18 @@ impl Decoder {
             input = self.size_updates(input)?;
         }
         while let [first, rest @ ..] = input {
-            if first & 0x80 == 0 {
-                input = self.literal(*first, input, out)?;
-            } else if let index @ 1..=0x7e = first & 0x7f {
-                input = rest;
-                self.indexed(u32::from(index), out)?;
-            } else {
-                let index;
-                (index, input) = long_index(input)?;
-                self.indexed(index, out)?;
+            match *first {
+                // An index of one octet.
+                first @ 0xbe..=0xfe => {
+                    input = rest;
+                    self.dynamic_field(usize::from(first - 0xbe), out)?;
+                }
+                first @ 0x81..=0xbd => {
+                    input = rest;
+                    static_field(first & 0x7f, out)?;
+                }
+                0x80 | 0xff => input = self.long_index(input, out)?,
+                first => input = self.literal(first, input, out)?,
             }
         }
         if self.scratch.len() > KEEP_SCRATCH {
@@ -130,16 +133,19 @@ impl Decoder {
     }
 
     #[inline]
-    fn indexed<F: Fields>(&self, index: u32, out: &mut F) -> Result<(), DecodeError> {
-        if index <= u32::from(static_table::LEN) {
-            let (name, value) = static_table::static_entry(index as u8).ok_or(DecodeError::InvalidIndex)?;
-            out.field(out.static_tag(index as u8), name, value);
-        } else {
-            let entry = self.table.get(dynamic(index)).ok_or(DecodeError::InvalidIndex)?;
-            let (name, value) = self.table.field(entry);
-            out.field(Tag(entry.word), name, value);
-        }
+    fn dynamic_field<F: Fields>(&self, age: usize, out: &mut F) -> Result<(), DecodeError> {
+        let entry = self.table.get(age).ok_or(DecodeError::InvalidIndex)?;
+        let (name, value) = self.table.field(entry);
+        out.field(Tag(entry.word), name, value);
         Ok(())
+    }
+
+    /// An index of several octets, or the index 0, which means nothing.
+    #[cold]
+    fn long_index<'b, F: Fields>(&self, mut input: &'b [u8], out: &mut F) -> Result<&'b [u8], DecodeError> {
+        let index = int::decode(&mut input, 7)?;
+        self.dynamic_field(dynamic(index).ok_or(DecodeError::InvalidIndex)?, out)?;
+        Ok(input)
     }
 
     #[inline(never)]
@@ -155,7 +161,7 @@ impl Decoder {
 
         // Only what neither changes the table nor depends on it. Never-indexed fields (0x10) are kept nowhere (RFC 7541 §7.1.3).
         let mut candidate = None;
-        if first & 0xf0 == 0 && index <= u32::from(static_table::LEN) {
+        if first & 0xf0 == 0 && dynamic(index).is_none() {
             candidate = Candidate::new(&whole[..whole.len() - input.len()]);
             if let Some((tag, name, value)) = candidate.and_then(|candidate| self.memo.find(candidate)) {
                 out.field(tag, name, value);
@@ -183,28 +189,28 @@ impl Decoder {
     /// The name of an entry. A dynamic one is copied to the scratch buffer, because the insertion that follows may evict it (RFC 7541 §4.4).
     #[inline]
     fn known_name(&mut self, index: u32) -> Result<Text<'static>, DecodeError> {
-        if index <= u32::from(static_table::LEN) {
+        let Some(age) = dynamic(index) else {
             let (name, _) = static_table::static_entry(index as u8).ok_or(DecodeError::InvalidIndex)?;
             return Ok(Text::Lent(name));
-        }
-        let entry = self.table.get(dynamic(index)).ok_or(DecodeError::InvalidIndex)?;
+        };
+        let entry = self.table.get(age).ok_or(DecodeError::InvalidIndex)?;
         let (name, _) = self.table.field(entry);
         reserve(&mut self.scratch, name.len())[..name.len()].copy_from_slice(name);
         Ok(Text::Scratch { start: 0, end: name.len() })
     }
 }
 
-/// An index of more than one octet, or the index 0.
-#[cold]
-fn long_index(mut input: &[u8]) -> Result<(u32, &[u8]), DecodeError> {
-    let index = int::decode(&mut input, 7)?;
-    Ok((index, input))
+#[inline]
+fn static_field<F: Fields>(index: u8, out: &mut F) -> Result<(), DecodeError> {
+    let (name, value) = static_table::static_entry(index).ok_or(DecodeError::InvalidIndex)?;
+    out.field(out.static_tag(index), name, value);
+    Ok(())
 }
 
-/// The age of a dynamic entry. `index` is above those of the static table.
+/// The age of the dynamic entry with this index. `None` for an index of the static table.
 #[inline]
-fn dynamic(index: u32) -> usize {
-    (index - u32::from(static_table::LEN) - 1) as usize
+fn dynamic(index: u32) -> Option<usize> {
+    Some(index.checked_sub(u32::from(static_table::LEN) + 1)? as usize)
 }
 
 /// At least `len` octets of the scratch buffer.

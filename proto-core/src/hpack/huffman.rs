@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::DecodeError;
-use super::huffman_table::{CODES, EOS, PAIRS, Pair, WIDTH, symbol};
+use super::huffman_table::{CODES, EOS, LONGEST, PAIRS, Pair, WIDTH, symbol};
 
 /// Octets that `src` takes when encoded.
 #[must_use]
@@ -61,7 +61,14 @@ pub(super) fn decode_into(src: &[u8], out: &mut [u8]) -> Result<usize, DecodeErr
         let Some(left) = end.checked_sub(at) else { return Err(DecodeError::HuffmanPadding) };
         let mut window = window(src, last, at);
         if pair(window).len() == 0 {
-            let Some((symbol, bits)) = long(window, left)? else { return Ok(len) };
+            if window >> (64 - LONGEST) == EOS {
+                return match left {
+                    0..8 => Ok(len),
+                    8..30 => Err(DecodeError::HuffmanPadding),
+                    _ => Err(DecodeError::HuffmanEos),
+                };
+            }
+            let (symbol, bits) = symbol(window);
             out[len] = symbol;
             len += 1;
             at += bits;
@@ -113,18 +120,4 @@ fn last_octets(src: &[u8]) -> u64 {
 #[inline]
 fn pair(window: u64) -> Pair {
     PAIRS[(window >> (64 - WIDTH)) as usize]
-}
-
-/// A symbol whose code is too long for [`PAIRS`] and the bits it takes; or `None` at the end, which `left` bits are away.
-#[inline(never)]
-fn long(window: u64, left: usize) -> Result<Option<(u8, usize)>, DecodeError> {
-    let (symbol, len) = symbol((window >> 32) as u32);
-    if symbol != EOS {
-        return Ok(Some((symbol as u8, len as usize)));
-    }
-    match left {
-        0..8 => Ok(None),
-        8..30 => Err(DecodeError::HuffmanPadding),
-        _ => Err(DecodeError::HuffmanEos),
-    }
 }

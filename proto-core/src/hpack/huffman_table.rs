@@ -3,14 +3,14 @@
 //! The code is canonical: codes of one length are consecutive, in the order of their symbols, and longer codes follow shorter ones. So the lengths
 //! say everything.
 
-/// The symbol that ends nothing but padding, and may never appear itself (RFC 7541 §5.2).
-pub(super) const EOS: u16 = 256;
-
-/// Octets 0..=255 and EOS.
+/// The octets and EOS, which ends nothing but padding, and may never appear itself (RFC 7541 §5.2).
 const SYMBOLS: usize = 257;
 
+/// The code of EOS: [`LONGEST`] ones.
+pub(super) const EOS: u64 = (1 << LONGEST) - 1;
+
 /// The longest code, in bits.
-const LONGEST: u32 = 30;
+pub(super) const LONGEST: u32 = 30;
 
 /// A look-up in [`PAIRS`] sees this many bits: one symbol of up to 11 bits, or two.
 pub(super) const WIDTH: u32 = 11;
@@ -94,15 +94,18 @@ pub(super) static PAIRS: [Pair; 1 << WIDTH] = pairs();
 static ROWS: [Row; LONGEST as usize + 1] = rows();
 static BY_CODE: [u16; SYMBOLS] = by_code();
 
-/// The symbol that `window` begins with, and the length of its code. Every window begins with one, because the code is complete.
-pub(super) fn symbol(window: u32) -> (u16, u32) {
+/// The symbol with a code of more than [`WIDTH`] bits that `window` begins with, and the length of that code. The code is complete, so there is one; it is not
+/// EOS, for which the caller has looked.
+#[inline(never)]
+pub(super) fn symbol(window: u64) -> (u8, usize) {
+    let window = (window >> 32) as u32;
     let mut len = WIDTH as usize + 1;
     while len < LONGEST as usize && u64::from(window) >= ROWS[len].end {
         len += 1;
     }
     let row = ROWS[len];
     let rank = (window >> (32 - len)) - row.first;
-    (BY_CODE[row.start as usize + rank as usize], len as u32)
+    (BY_CODE[usize::from(row.start) + rank as usize] as u8, len)
 }
 
 const fn codes() -> [Code; SYMBOLS] {
@@ -175,7 +178,7 @@ const fn singles() -> [Pair; 1 << WIDTH] {
     let codes = codes();
     let mut singles = [Pair::NONE; 1 << WIDTH];
     let mut symbol = 0;
-    while symbol < EOS as usize {
+    while symbol < SYMBOLS - 1 {
         let Code { bits, len } = codes[symbol];
         if len as u32 <= WIDTH {
             let spare = WIDTH - len as u32;

@@ -109,3 +109,50 @@ impl Memo {
         place
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn candidate(wire: &[u8]) -> Candidate<'_> {
+        Candidate::new(wire).expect("short enough")
+    }
+
+    #[test]
+    fn a_literal_is_kept_when_it_comes_again() {
+        let mut memo = Memo::new();
+        for _ in 0..2 {
+            assert_eq!(memo.find(candidate(b"wire")), None);
+            memo.put(candidate(b"wire"), Tag(7), b"name", b"value");
+        }
+        assert_eq!(memo.find(candidate(b"wire")), Some((Tag(7), &b"name"[..], &b"value"[..])));
+        assert_eq!(memo.find(candidate(b"wirf")), None);
+        assert!(Candidate::new(&[0; MAX_WIRE + 1]).is_none());
+    }
+
+    #[test]
+    fn equal_hashes_are_not_equal_literals() {
+        let mut memo = Memo::new();
+        memo.put(candidate(b"wire"), Tag(7), b"name", b"value");
+        memo.put(candidate(b"wire"), Tag(7), b"name", b"value");
+        let other = Candidate { wire: b"other", hash: candidate(b"wire").hash };
+        assert_eq!(memo.find(other), None);
+        let longer = Candidate { wire: b"wirename", hash: candidate(b"wire").hash };
+        assert_eq!(memo.find(longer), None);
+    }
+
+    #[test]
+    fn what_is_used_stays_when_others_need_a_place() {
+        let mut memo = Memo::new();
+        let put_twice = |memo: &mut Memo, wire: &[u8]| {
+            memo.put(candidate(wire), Tag(0), b"", wire);
+            memo.put(candidate(wire), Tag(0), b"", wire);
+        };
+        put_twice(&mut memo, b"steady");
+        for number in 0..100u8 {
+            put_twice(&mut memo, &[number]);
+            assert!(memo.find(candidate(b"steady")).is_some(), "after {number}");
+        }
+        assert!(memo.literals.len() <= LITERALS);
+    }
+}

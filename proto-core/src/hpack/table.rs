@@ -43,8 +43,8 @@ pub(super) struct Table {
     octets: Vec<u8>,
     /// Where the next field's octets go, if they fit there.
     write: usize,
-    /// The serial number of the next entry. Numbers wrap around.
-    next: u32,
+    /// The serial number of the newest entry. Numbers wrap around.
+    newest: u32,
     count: usize,
     size: usize,
     max: usize,
@@ -53,7 +53,7 @@ pub(super) struct Table {
 
 impl Table {
     pub(super) const fn new(max: usize) -> Self {
-        Self { entries: Vec::new(), octets: Vec::new(), write: 0, next: 0, count: 0, size: 0, max, generation: 0 }
+        Self { entries: Vec::new(), octets: Vec::new(), write: 0, newest: u32::MAX, count: 0, size: 0, max, generation: 0 }
     }
 
     pub(super) fn count(&self) -> usize {
@@ -87,13 +87,13 @@ impl Table {
     /// The serial number that the next insertion gets.
     #[inline]
     pub(super) fn next_serial(&self) -> u32 {
-        self.next
+        self.newest.wrapping_add(1)
     }
 
     /// How many insertions older than the newest the entry with this serial number is, or was.
     #[inline]
     pub(super) fn age(&self, serial: u32) -> usize {
-        self.next.wrapping_sub(1).wrapping_sub(serial) as usize
+        self.newest.wrapping_sub(serial) as usize
     }
 
     /// The entry that is `age` insertions older than the newest.
@@ -141,9 +141,9 @@ impl Table {
         if self.count == self.entries.len() {
             self.grow_entries();
         }
-        let slot = self.next as usize & (self.entries.len() - 1);
+        self.newest = self.newest.wrapping_add(1);
+        let slot = self.slot(0);
         self.entries[slot] = entry;
-        self.next = self.next.wrapping_add(1);
         self.count += 1;
         self.size += size;
     }
@@ -166,7 +166,7 @@ impl Table {
     #[inline]
     fn slot(&self, age: usize) -> usize {
         // Wraps to a huge number, and by the mask to a slot, also when there are no slots yet.
-        self.next.wrapping_sub(1).wrapping_sub(age as u32) as usize & self.entries.len().wrapping_sub(1)
+        self.newest.wrapping_sub(age as u32) as usize & self.entries.len().wrapping_sub(1)
     }
 
     fn oldest(&self) -> Option<Entry> {
@@ -226,9 +226,116 @@ impl Table {
         let mut entries = vec![Entry::default(); (2 * self.entries.len()).max(FIRST_ENTRIES)];
         let mask = entries.len() - 1;
         for age in 0..self.count {
-            let serial = self.next.wrapping_sub(1).wrapping_sub(age as u32) as usize;
+            let serial = self.newest.wrapping_sub(age as u32) as usize;
             entries[serial & mask] = self.entries[serial & (self.entries.len() - 1)];
         }
         self.entries = entries;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::collections::VecDeque;
+
+    use super::*;
+
+    /// The table as RFC 7541 §4 describes it.
+    #[derive(Default)]
+    struct Model {
+        fields: VecDeque<(Vec<u8>, Vec<u8>)>,
+        max: usize,
+    }
+
+    impl Model {
+        fn size(&self) -> usize {
+            self.fields.iter().map(|(name, value)| name.len() + value.len() + 32).sum()
+        }
+
+        fn insert(&mut self, name: Vec<u8>, value: Vec<u8>) {
+            self.fields.push_front((name, value));
+            self.evict();
+        }
+
+        fn evict(&mut self) {
+            while self.size() > self.max {
+                self.fields.pop_back();
+            }
+        }
+    }
+
+    /// xorshift, so that the test needs nothing and always does the same.
+    struct Random(u64);
+
+    impl Random {
+        fn below(&mut self, limit: usize) -> usize {
+            self.0 ^= self.0 << 13;
+            self.0 ^= self.0 >> 7;
+            self.0 ^= self.0 << 17;
+            (self.0 % limit as u64) as usize
+        }
+
+        fn octets(&mut self, longest: usize) -> Vec<u8> {
+            let len = self.below(longest + 1);
+            (0..len).map(|_| self.below(256) as u8).collect()
+        }
+    }
+
+    fn check(table: &Table, model: &Model) {
+        let fields: Vec<_> = table.fields().map(|(name, value)| (name.to_vec(), value.to_vec())).collect();
+        assert_eq!(fields, Vec::from(model.fields.clone()));
+        assert_eq!(table.size(), model.size());
+        assert_eq!(table.count(), model.fields.len());
+        assert!(table.get(table.count()).is_none());
+    }
+
+    #[test]
+    fn random_insertions_agree_with_the_model_and_keep_the_memory_bound() {
+        for (seed, max, longest) in [(1, 4096, 40), (2, 4096, 0), (3, 4096, 1), (4, 300, 150), (5, 4097, 2500), (6, 33, 1), (7, 65536, 300)]
+        {
+            let mut random = Random(seed);
+            let mut table = Table::new(max);
+            table.newest = u32::MAX - 1000;
+            let mut model = Model { max, ..Model::default() };
+            for _ in 0..5000 {
+                let (name, value) = (random.octets(longest), random.octets(longest));
+                table.insert(0, &name, &value);
+                model.insert(name, value);
+                check(&table, &model);
+                assert!(table.octets.len() <= 2 * max, "{} octets for {max}", table.octets.len());
+                assert!(
+                    table.entries.len() <= (max / 32).next_power_of_two().max(FIRST_ENTRIES),
+                    "{} entries for {max}",
+                    table.entries.len()
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn random_sizes_agree_with_the_model() {
+        let mut random = Random(8);
+        let mut table = Table::new(4096);
+        let mut model = Model { max: 4096, ..Model::default() };
+        for _ in 0..5000 {
+            if random.below(8) == 0 {
+                let max = [0, 31, 32, 33, 100, 1000, 4096][random.below(7)];
+                table.set_max(max);
+                model.max = max;
+                model.evict();
+                check(&table, &model);
+            }
+            let (name, value) = (random.octets(20), random.octets(100));
+            let generation = table.generation();
+            table.insert(0, &name, &value);
+            model.insert(name, value);
+            assert_ne!(table.generation(), generation);
+            check(&table, &model);
+        }
+    }
+
+    #[test]
+    fn nothing_is_allocated_before_the_first_insertion() {
+        let table = Table::new(4096);
+        assert_eq!((table.entries.capacity(), table.octets.capacity()), (0, 0));
     }
 }

@@ -112,7 +112,6 @@ impl RecvState {
 }
 
 /// The request side, at a server.
-#[must_use]
 pub const fn server(state: RecvState, input: ServerInput) -> (RecvState, Verdict) {
     use {RecvState as S, ServerInput as I, Verdict as V};
     match (state, input) {
@@ -132,7 +131,6 @@ pub const fn server(state: RecvState, input: ServerInput) -> (RecvState, Verdict
 }
 
 /// The response side, at a client.
-#[must_use]
 pub const fn client(state: RecvState, input: ClientInput) -> (RecvState, Verdict) {
     use {ClientInput as I, RecvState as S, Verdict as V};
     match (state, input) {

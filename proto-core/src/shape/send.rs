@@ -91,7 +91,6 @@ const SECOND_RESPONSE: Action = Action::Misuse(Misuse("the method returns exactl
 const FINISHED: Action = Action::Misuse(Misuse("the call was finished already"));
 
 /// The request side, at a client.
-#[must_use]
 pub const fn client(state: SendState, input: ClientSend) -> (SendState, Action) {
     use {Action as A, ClientSend as I, SendState as S};
     match (state, input) {
@@ -107,7 +106,6 @@ pub const fn client(state: SendState, input: ClientSend) -> (SendState, Action) 
 }
 
 /// The response side, at a server.
-#[must_use]
 pub const fn server(state: SendState, input: ServerSend) -> (SendState, Action) {
     use {Action as A, SendState as S, ServerSend as I};
     match (state, input) {

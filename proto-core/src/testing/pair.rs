@@ -102,6 +102,18 @@ impl Pair {
         self.ends[end].conn.probe()
     }
 
+    /// Both ends in a few lines, for a message about a failure.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let mut text = format!("at {} us, link closed: {}\n", self.now.as_micros(), self.link.is_closed());
+        for end in [CLIENT, SERVER] {
+            let (conn, mut probe) = (&self.ends[end].conn, self.probe(end));
+            (probe.encoder.entries, probe.decoder.entries) = (Vec::new(), Vec::new());
+            text += &format!("{}: {:?} {:?} {:?}\n  {probe:?}\n", name(end), conn.close_reason(), conn.wants(), conn.stats());
+        }
+        text
+    }
+
     /// The HPACK encoder's oldest entry is another than in the probe before: it was evicted.
     pub fn table_moved(&mut self, end: usize, probe: &Probe) -> bool {
         let oldest = probe.encoder.entries.last().cloned();
@@ -196,6 +208,11 @@ impl Pair {
         for end in [CLIENT, SERVER] {
             moved |= self.write(end);
             moved |= self.read(end);
+            if self.ends[end].conn.is_finished() && self.ends[end].popped.is_empty() && !self.link.is_closed() {
+                // A driver drops the transport of a connection that is finished.
+                self.link.close();
+                moved = true;
+            }
         }
         moved
     }

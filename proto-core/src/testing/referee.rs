@@ -36,7 +36,7 @@ struct End {
     credit: i64,
     /// Octets of DATA sent.
     sent: i64,
-    /// Octets of DATA that reached the other end.
+    /// Octets of DATA whose frames' heads reached the other end.
     arrived: i64,
     /// Connection credit that this end gave the other.
     given: i64,
@@ -165,11 +165,14 @@ impl Referee {
     pub fn arrived(&mut self, end: usize, octets: &[u8]) {
         let mut cutter = core::mem::replace(&mut self.incoming[end], Cutter::new(false));
         let mut frames = 0;
-        cutter.push(octets, |part| {
-            if let Part::End(head, body) = part {
+        cutter.push(octets, |part| match part {
+            // A frame's whole length counts from its head on: its sender has used that much of the window.
+            Part::Head(head) if head.kind == DATA => self.ends[end].arrived += i64::from(head.len),
+            Part::End(head, body) => {
                 frames += 1;
                 self.note_arrival(end, head, body);
             }
+            _ => {}
         });
         self.places.hit_if(frames > 1, Place::ManyFramesInOneRead);
         self.places.hit_if(!cutter.at_boundary(), Place::FrameCut);
@@ -196,6 +199,12 @@ impl Referee {
             }
             line.extend_from_slice(&frame);
         }
+    }
+
+    /// The other end has received a part of a frame of `end`.
+    #[must_use]
+    pub const fn is_mid_frame(&self, end: usize) -> bool {
+        !self.incoming[end].at_boundary()
     }
 
     /// What `end` may still send on the connection, as the wire tells.
@@ -372,7 +381,6 @@ impl Referee {
                 self.ends[to].pending.push_back(limits);
             }
             WINDOW_UPDATE if head.stream == 0 => self.ends[to].credit += i64::from(word(body, 0)),
-            DATA => self.ends[from].arrived += i64::from(head.len),
             _ => {}
         }
         let Some(stream) = self.streams.get_mut(&head.stream) else { return };

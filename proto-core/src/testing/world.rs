@@ -97,6 +97,16 @@ impl World {
         self.model.faults.iter().chain(&self.broken).cloned().chain(self.pair.violations()).collect()
     }
 
+    /// What has not ended, in words.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let mut text = self.pair.summary();
+        for (serial, halves) in self.calls.iter().enumerate().filter(|(_, halves)| halves.iter().any(|half| half.id.is_some())) {
+            text += &format!("call {serial}: {halves:?}\n  {:?}\n", self.model.calls[serial]);
+        }
+        text + &self.faults().join("\n")
+    }
+
     /// The situations seen.
     #[must_use]
     pub fn places(&self) -> Places {
@@ -134,7 +144,12 @@ impl World {
             Op::Finish { call, code } => self.on_call(SERVER, call, |world, serial, id| world.finish(serial, id, code)),
             Op::Cancel { end, call } => self.on_call(end, call, |world, serial, id| world.cancel(end, serial, id)),
             Op::Step { n } => self.steps(usize::from(n)),
-            Op::Advance { ms } => self.pair.advance(Duration::from_millis(u64::from(ms))),
+            Op::Advance { ms } => {
+                let time = Duration::from_millis(u64::from(ms));
+                let end = self.pair.now().saturating_add(time);
+                self.pair.settle(time);
+                self.pair.advance_to(end);
+            }
             Op::Stall { end, ms } => {
                 let now = self.pair.now();
                 self.pair.link().from(end).stall(now, Duration::from_millis(u64::from(ms)));

@@ -260,6 +260,19 @@ fn the_encoder_tells_of_its_sizes() {
     assert_eq!(encode(&mut none, &[("a", "{"), ("a", "{")], Indexing::Add), hex("20 00 01 61 01 7b 00 01 61 01 7b"));
 }
 
+#[test]
+fn all_that_the_encoder_inserted_is_an_index() {
+    let mut encoder = Encoder::new(16384);
+    encoder.set_peer_limit(16384);
+    let fields: Vec<_> = (0..400).map(|number| (format!("x{}", number % 100), format!("{number}"))).collect();
+    let fields: Vec<_> = fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    encode(&mut encoder, &fields, Indexing::Add);
+    assert_eq!(encoder.entries().count(), 400);
+    let again = encode(&mut encoder, &fields, Indexing::Add);
+    // Indices 62..=126 take one octet, up to 254 two, the rest three.
+    assert_eq!(again.len(), 65 + 2 * 128 + 3 * (400 - 65 - 128));
+}
+
 /// An insertion that would only empty the table is not made.
 #[test]
 fn the_encoder_does_not_insert_what_cannot_stay() {

@@ -8,8 +8,8 @@ use crate::{
     runtime::{Io, Runtime, Timer},
 };
 use pintle_core::{
-    Call, CallId, CallOptions, CloseReason, Code, Connection, Endpoint, Event, Metadata, Outcome, Recv, RequestHead, SendError, StartError, Status,
-    Timestamp, grpc::Origin,
+    Call, CallId, CallOptions, CloseReason, Code, Connection, Endpoint, Event, Metadata, Outcome, Recv, RequestHead, SendError, StartError,
+    Status, Timestamp, grpc::Origin,
 };
 use std::{
     future::poll_fn,
@@ -291,7 +291,7 @@ impl App for ClientApp {
         }
     }
 
-    fn lost(&mut self, conn: &Connection) {
+    fn lost(&mut self, conn: &mut Connection) {
         let why = conn.close_reason().map_or_else(|| "the connection was lost".to_owned(), describe);
         for slot in 0..self.entries.len() {
             self.finish(slot, lost(&why), Metadata::new());

@@ -28,8 +28,9 @@ pub(crate) trait Execute {
     fn start(&mut self, route: usize, arrival: Arrival<'_>) -> Progress;
     /// The handler in this slot was woken.
     fn wake(&mut self, conn: &mut Connection, slot: u32) -> Progress;
-    /// The call in this slot is over: its handler must end, now or soon. It reports by its cell.
-    fn stop(&mut self, slot: u32);
+    /// The call in this slot is over, and its cell says so: its handler is polled once more and then dropped, now or
+    /// soon. It reports by its cell.
+    fn stop(&mut self, conn: &mut Connection, slot: u32) -> Progress;
 }
 
 /// How far a handler came.
@@ -125,7 +126,7 @@ impl<X: Execute> ServerApp<X> {
         wakers.into_iter().flatten().for_each(Waker::wake);
         if let Some(status) = refused {
             cell.end(status, Metadata::new());
-            self.executor.stop(slot as u32);
+            self.stop(conn, slot);
         }
     }
 
@@ -137,13 +138,19 @@ impl<X: Execute> ServerApp<X> {
     }
 
     /// The connection ended the call before its handler did.
-    fn cut_off(&mut self, id: CallId, code: Code) {
+    fn cut_off(&mut self, conn: &mut Connection, id: CallId, code: Code) {
         let Some(Entry::Call { id: known, cell }) = self.entries.get(id.slot()) else { return };
         if *known != id {
             return;
         }
         cell.end(over(code), Metadata::new());
-        self.executor.stop(id.slot() as u32);
+        self.stop(conn, id.slot());
+    }
+
+    fn stop(&mut self, conn: &mut Connection, slot: usize) {
+        if self.executor.stop(conn, slot as u32) == Progress::Done {
+            self.release(slot);
+        }
     }
 
     fn http(&mut self, conn: &mut Connection, id: StreamId) {
@@ -182,7 +189,7 @@ impl<X: Execute> App for ServerApp<X> {
         match event {
             Event::Incoming { call } => self.incoming(conn, call),
             Event::Readable { call, .. } | Event::Writable { call, .. } => self.serve(conn, call.slot()),
-            Event::Finished { call, code, .. } => self.cut_off(call, code),
+            Event::Finished { call, code, .. } => self.cut_off(conn, call, code),
             Event::IncomingHttp { stream } => {
                 *self.entry(stream.slot()) = Entry::Http(HttpStream::new(stream));
                 self.http(conn, stream);
@@ -192,10 +199,10 @@ impl<X: Execute> App for ServerApp<X> {
         }
     }
 
-    fn lost(&mut self, _conn: &Connection) {
+    fn lost(&mut self, conn: &mut Connection) {
         for slot in 0..self.entries.len() {
             if let Entry::Call { id, .. } = self.entries[slot] {
-                self.cut_off(id, Code::Cancelled);
+                self.cut_off(conn, id, Code::Cancelled);
             }
         }
     }

@@ -129,13 +129,17 @@ impl Execute for Inliner {
         }
     }
 
-    fn stop(&mut self, slot: u32) {
-        let Some(running) = self.slots.get_mut(slot as usize).and_then(|slot| slot.running.take()) else { return };
-        self.pools.kinds[running.pool].1.cancel(running.index);
-        running.cell.update(|state| {
-            let status = state.over.clone().unwrap_or_else(|| Status::new(Code::Cancelled, "the call is over"));
-            state.end_handler(Err(status));
-        });
+    fn stop(&mut self, conn: &mut Connection, slot: u32) -> Progress {
+        // What it waits for says now that the call is over, as it does for a handler that has a task.
+        let progress = self.wake(conn, slot);
+        if let Some(running) = self.slots.get_mut(slot as usize).and_then(|slot| slot.running.take()) {
+            self.pools.kinds[running.pool].1.cancel(running.index);
+            running.cell.update(|state| {
+                let status = state.over.clone().unwrap_or_else(|| Status::new(Code::Cancelled, "the call is over"));
+                state.end_handler(Err(status));
+            });
+        }
+        progress
     }
 }
 
@@ -379,7 +383,10 @@ impl<F: Future<Output = Result<T, Status>> + 'static, T: 'static> Handlers for P
 }
 
 /// Polls a handler; one that is ready, or that panicked, is dropped. A panic ends the call, not the connection.
-fn poll<F: Future<Output = Result<T, Status>>, T>(handler: &mut Pin<Box<Option<F>>>, cx: &mut task::Context<'_>) -> Poll<Result<T, Status>> {
+fn poll<F: Future<Output = Result<T, Status>>, T>(
+    handler: &mut Pin<Box<Option<F>>>,
+    cx: &mut task::Context<'_>,
+) -> Poll<Result<T, Status>> {
     let polled = catch_unwind(AssertUnwindSafe(|| match handler.as_mut().as_pin_mut() {
         Some(future) => future.poll(cx),
         None => Poll::Ready(Err(panicked())),

@@ -11,12 +11,7 @@ pub use inline::{Inline, InlineCall};
 pub use serve::{Serve, Shutdown, serve};
 pub use spawn::{Spawn, SpawnCall};
 
-use crate::{
-    Peer, Runtime,
-    driver::Driver,
-    queue::Queue,
-    runtime::Io,
-};
+use crate::{Peer, Runtime, driver::Driver, queue::Queue, runtime::Io};
 use pintle_core::{Config, ConfigError, Connection, Endpoint, Routes, Shape, grpc::InvalidRoute};
 use std::{fmt, future::poll_fn, sync::Arc};
 
@@ -94,7 +89,7 @@ pub enum BuildError {
 impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Route(error) => write!(f, "{error}"),
+            Self::Route(error) => write!(f, "the services do not fit together: {error}"),
             Self::Config(error) => write!(f, "{error}"),
         }
     }

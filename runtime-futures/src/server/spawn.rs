@@ -49,8 +49,9 @@ impl<R: Runtime> Execute for Spawner<R> {
         Progress::Running
     }
 
-    fn stop(&mut self, _slot: u32) {
-        // The handler's task was woken by its cell and drops the handler.
+    fn stop(&mut self, _conn: &mut Connection, _slot: u32) -> Progress {
+        // The handler's task was woken by its cell.
+        Progress::Running
     }
 }
 
@@ -225,4 +226,3 @@ pub(super) fn unimplemented(cx: &Context) -> Status {
 pub(super) fn panicked() -> Status {
     Status::new(Code::Unknown, "the handler panicked")
 }
-

@@ -1,9 +1,9 @@
 //! The client that the calling thread drives.
 
-use super::{Caller, Calling, End, Head, Next, driver::Driver, lost, not_started};
-use bytes::Bytes;
+use super::driver::Driver;
+use pintle_callback::{Caller, Calling, Head, Next, lost, not_started};
 use pintle_core::{
-    CallId, CallOptions, Endpoint, Event, Metadata, Recv, RequestHead, SendError, Status, Token,
+    CallId, CallOptions, Event, Metadata, Recv, SendError, Status, Token,
     codec::{self, Codec},
 };
 use pintle_net::now;
@@ -37,7 +37,7 @@ impl LocalClient {
         loop {
             let left = end.saturating_since(now());
             self.0.borrow_mut().step(Some(left));
-            if self.0.borrow().link.is_over() {
+            if self.0.borrow().is_over() {
                 return false;
             }
             if left.is_zero() {
@@ -74,13 +74,9 @@ impl Caller for LocalClient {
 
     fn start<Q: Codec>(&self, head: Head, only: Option<&Q::Item>) -> Result<LocalCall, Status> {
         let mut driver = self.0.borrow_mut();
-        let mut request = RequestHead::new(Bytes::from_static(head.path.as_bytes()), head.shape);
-        if !head.metadata.is_empty() {
-            request = request.with_metadata(&head.metadata);
-        }
         let options = CallOptions::default().deadline(head.deadline);
-        let started = driver.core().start(now(), request, options);
-        let id = started.map_err(|e| not_started(e, driver.link.stack.conn()))?;
+        let started = driver.core().start(now(), head.request(), options);
+        let id = started.map_err(|e| not_started(e, driver.core()))?;
         drop(driver);
         let call = LocalCall { driver: Rc::clone(&self.0), id };
         if let Some(message) = only {
@@ -118,14 +114,14 @@ impl Calling for LocalCall {
         loop {
             let mut call = driver.core().call(self.id).map_err(|_| SendError::Ended(()))?;
             match codec::send::<Q>(&mut call, message) {
-                Err(SendError::Blocked(())) if !driver.link.is_over() => driver.step(last.then_some(Duration::ZERO)),
+                Err(SendError::Blocked(())) if !driver.is_over() => driver.step(last.then_some(Duration::ZERO)),
                 sent => return sent,
             }
             if last {
                 let mut call = driver.core().call(self.id).map_err(|_| SendError::Ended(()))?;
                 return codec::send::<Q>(&mut call, message);
             }
-            last |= driver.link.is_over();
+            last |= driver.is_over();
         }
     }
 
@@ -153,10 +149,10 @@ impl Calling for LocalCall {
                 }
             }
             if last {
-                return if driver.link.is_over() { Next::End(self.abandon(&mut driver)) } else { Next::Pending };
+                return if driver.is_over() { Next::End(lost(driver.core()).into()) } else { Next::Pending };
             }
             driver.step((!wait).then_some(Duration::ZERO));
-            last = !wait || driver.link.is_over();
+            last = !wait || driver.is_over();
         }
     }
 
@@ -164,7 +160,7 @@ impl Calling for LocalCall {
         let mut driver = self.driver.borrow_mut();
         loop {
             let Ok(call) = driver.core().call(self.id) else { return Metadata::new() };
-            if call.token() == BEGUN || driver.link.is_over() {
+            if call.token() == BEGUN || driver.is_over() {
                 return driver.core().call(self.id).map_or_else(|_| Metadata::new(), |mut call| call.take_metadata());
             }
             driver.step(None);
@@ -177,15 +173,5 @@ impl Calling for LocalCall {
             call.cancel();
             driver.step(Some(Duration::ZERO));
         }
-    }
-}
-
-impl LocalCall {
-    /// The connection is over and the core has no outcome: it must not be waited for.
-    fn abandon(&self, driver: &mut Driver) -> End {
-        if let Ok(call) = driver.core().call(self.id) {
-            call.cancel();
-        }
-        lost(driver.link.stack.conn()).into()
     }
 }

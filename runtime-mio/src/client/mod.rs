@@ -2,23 +2,16 @@
 
 mod driver;
 mod local;
-mod remote;
-mod request;
 
-pub use local::LocalClient;
-pub use remote::Client;
-pub use request::{
-    BidiRequest, ClientStreamingRequest, Messages, Request, Requests, Response, ServerStreamingRequest, UnaryRequest, Upload, kind,
-};
+pub use local::{LocalCall, LocalClient};
 
-use crate::link::{IntoSocket, Layer, Socket};
-use driver::Driver;
-use pintle_core::{
-    Config, ConfigError, Connection, Endpoint, Message, Metadata, Outcome, SendError, Shape, StartError, Status, Timestamp, codec::Codec,
-    grpc::Origin,
-};
-use pintle_net::{Address, AddressError};
-use std::{fmt, io, sync::Arc, time::Duration};
+use crate::link::{IntoSocket, Socket};
+use driver::{Driver, WAKE};
+use mio::Waker;
+use pintle_callback::{Client, Engine, Layer};
+use pintle_core::{Config, ConfigError, Connection, Endpoint};
+use pintle_net::{Address, AddressError, now};
+use std::{fmt, io, sync::Arc, sync::mpsc, thread, time::Duration};
 
 /// Connects a [`Client`] to `host:port` or `unix:path`, with the default settings.
 ///
@@ -107,7 +100,19 @@ impl Connect {
     /// See [`ConnectError`].
     pub fn client_over(self, io: impl IntoSocket) -> Result<Client, ConnectError> {
         let socket = io.into_socket()?;
-        Client::spawn(self, socket)
+        let (report, started) = mpsc::sync_channel(1);
+        // Made on the thread that runs it: layers need not be `Send`.
+        let body = move || match self.engine(socket) {
+            Ok((client, engine, driver)) => {
+                let _ = report.send(Ok(client));
+                run(engine, driver);
+            }
+            Err(e) => {
+                let _ = report.send(Err(e));
+            }
+        };
+        thread::Builder::new().name("pintle-client".into()).spawn(body)?;
+        started.recv().map_err(|_| io::Error::other("a layer panicked"))?
     }
 
     /// A client that the calling thread drives, over a stream that is connected already.
@@ -125,6 +130,14 @@ impl Connect {
         Ok(pintle_net::connect(&address, self.timeout).map_err(ConnectError::Connect)?.into_socket()?)
     }
 
+    fn engine(self, socket: Socket) -> Result<(Client, Engine, Driver), ConnectError> {
+        let driver = self.driver(socket)?;
+        let waker = Waker::new(driver.poll.registry(), WAKE)?;
+        // Waking fails only when the loop's epoll is gone, and then so is the loop.
+        let (client, engine) = Client::new(move || drop(waker.wake()));
+        Ok((client, engine, driver))
+    }
+
     fn driver(self, socket: Socket) -> Result<Driver, ConnectError> {
         let mut config = self.config;
         if let Some(authority) = self.authority {
@@ -132,6 +145,19 @@ impl Connect {
         }
         config.validate().map_err(ConnectError::Config)?;
         Ok(Driver::new(socket, &config, self.layer.as_ref())?)
+    }
+}
+
+/// The background thread of a [`Client`].
+fn run(mut engine: Engine, mut driver: Driver) {
+    loop {
+        engine.dispatch(driver.core());
+        if driver.is_over() {
+            return engine.end(driver.core());
+        }
+        if driver.turn(None) {
+            engine.execute(driver.core(), now());
+        }
     }
 }
 
@@ -166,89 +192,3 @@ impl fmt::Display for ConnectError {
     }
 }
 impl std::error::Error for ConnectError {}
-
-/// What generated clients call through: a [`Client`] or a [`LocalClient`].
-pub trait Caller: Clone {
-    /// A call on the way.
-    type Call: Calling;
-    /// Starts a call. With a first message, that is also its last.
-    ///
-    /// # Errors
-    /// It did not start; nothing was sent.
-    fn start<Q: Codec>(&self, head: Head, only: Option<&Q::Item>) -> Result<Self::Call, Status>;
-}
-
-/// A call on the way, as this crate's streams see it. Clones are the same call.
-pub trait Calling: Clone {
-    /// Sends a message; waits for room if `wait`.
-    ///
-    /// # Errors
-    /// As the core's.
-    fn send<Q: Codec>(&self, message: &Q::Item, wait: bool) -> Result<(), SendError<()>>;
-    /// No more messages.
-    fn close_send(&self);
-    /// What comes next. Not `Pending` if `wait`.
-    fn next(&self, wait: bool) -> Next;
-    /// Waits for the response's initial metadata.
-    fn headers(&self) -> Metadata;
-    /// Ends the call; once it has ended, nothing.
-    fn cancel(&self);
-}
-
-/// How a call starts.
-#[derive(Debug)]
-pub struct Head {
-    pub(crate) path: &'static str,
-    pub(crate) shape: Shape,
-    pub(crate) metadata: Metadata,
-    pub(crate) deadline: Option<Timestamp>,
-}
-
-/// What comes next on a call.
-#[derive(Debug)]
-pub enum Next {
-    /// A message.
-    Message(Message),
-    /// Nothing yet.
-    Pending,
-    /// The end, said once.
-    End(End),
-}
-
-/// How a call ended.
-#[derive(Debug, Clone)]
-pub struct End {
-    pub(crate) status: Status,
-    pub(crate) trailers: Metadata,
-}
-
-impl From<Outcome> for End {
-    fn from(outcome: Outcome) -> Self {
-        Self { status: outcome.status, trailers: outcome.trailers }
-    }
-}
-
-impl From<Status> for End {
-    fn from(status: Status) -> Self {
-        Self { status, trailers: Metadata::new() }
-    }
-}
-
-/// The status of calls that the connection cannot carry any more.
-fn lost(conn: &Connection) -> Status {
-    let status = match conn.close_reason() {
-        Some(reason) => Status::unavailable(format!("the connection is closed: {reason}; connect again")),
-        None => Status::unavailable("the connection is lost; connect again"),
-    };
-    status.with_origin(Origin::Connection)
-}
-
-/// The status of a call that did not start.
-fn not_started(error: StartError, conn: &Connection) -> Status {
-    match error {
-        StartError::Closed => lost(conn),
-        StartError::Draining => Status::unavailable(error.to_string()).with_origin(Origin::Connection),
-        StartError::AtCapacity => Status::resource_exhausted(error.to_string()),
-        _ => Status::internal(error.to_string()),
-    }
-}

@@ -1,29 +1,15 @@
 //! Servers.
 
-mod app;
-mod handle;
-mod http;
-mod peer;
 mod turn;
 
-pub(crate) use handle::give_back;
-pub use handle::{Handle, Incoming, Method, Receiver, Replies, Service, Unary};
-pub use http::{HttpRequest, HttpResponse};
-pub use peer::Peer;
-
-use crate::{
-    link::{IntoSocket, Layer},
-    mailbox::{Mailbox, lock},
-};
-use app::App;
-use http::Handler;
-use peer::Command;
-use pintle_core::{Config, ConfigError, Connection, Endpoint, Routes, grpc::InvalidRoute};
+use crate::link::IntoSocket;
+use pintle_callback::{Command, HttpHandler, HttpRequest, HttpResponse, Layer, Mailbox, Peer, Service, Services};
+use pintle_core::{Config, ConfigError, Connection, Endpoint, grpc::InvalidRoute};
 use pintle_net::{Address, AddressError, BindError, BindOptions, Listener};
 use std::{
     fmt, io,
     num::NonZeroUsize,
-    sync::{Arc, Mutex, mpsc},
+    sync::{Arc, Mutex, PoisonError, mpsc},
     thread::{self, JoinHandle},
     time::Duration,
 };
@@ -36,7 +22,7 @@ pub(crate) struct Setup {
     factories: Vec<Factory>,
     pub(crate) config: Config,
     pub(crate) layer: Option<Layer>,
-    http: Option<Arc<Handler>>,
+    http: Option<Arc<HttpHandler>>,
 }
 
 /// A server under construction: add services, listen, run.
@@ -219,16 +205,13 @@ impl Server {
 
 /// Makes a loop, on its own thread.
 fn start(setup: Arc<Setup>, listeners: Vec<Listener>, limit: usize, control: &ShutdownHandle) -> Result<Loop, ServeError> {
-    let services: Vec<_> = setup.factories.iter().map(|make| make()).collect();
-    let lists = services.iter().map(|service| service.methods());
-    let table = lists.clone().enumerate().flat_map(|(at, list)| (0..list.len()).map(move |method| (at, method))).collect();
-    let routes = Routes::new(lists.flatten().map(|method| (method.path, method.shape))).map_err(ServeError::Route)?;
-    let app = App { services, table, http: setup.http.clone() };
-    let mut new = Loop::new(setup, app, routes, limit)?;
+    let services = setup.factories.iter().map(|make| make()).collect();
+    let services = Services::new(services, setup.http.clone()).map_err(ServeError::Route)?;
+    let mut new = Loop::new(setup, services, limit)?;
     for listener in listeners {
         new.listen(listener)?;
     }
-    control.register(new.home());
+    control.register(new.mailbox());
     Ok(new)
 }
 
@@ -291,28 +274,19 @@ impl ShutdownHandle {
     /// Stops listening, lets running calls finish, takes no new ones, and closes whatever is left after `grace`: it always ends.
     /// Idle connections close after a round trip. Said again, the earlier end counts.
     pub fn shutdown(&self, grace: Duration) {
-        let mut control = lock(&self.0);
+        let mut control = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         control.grace = Some(control.grace.map_or(grace, |before| before.min(grace)));
         for home in &control.loops {
             home.post(Command::Drain { grace });
         }
     }
 
-    fn register(&self, home: &Arc<Mailbox<Command>>) {
-        let mut control = lock(&self.0);
+    fn register(&self, mailbox: &Arc<Mailbox<Command>>) {
+        let mut control = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(grace) = control.grace {
-            home.post(Command::Drain { grace });
+            mailbox.post(Command::Drain { grace });
         }
-        control.loops.push(Arc::clone(home));
-    }
-}
-
-impl fmt::Debug for Command {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Call { .. } => "Call",
-            Self::Drain { .. } => "Drain",
-        })
+        control.loops.push(Arc::clone(mailbox));
     }
 }
 

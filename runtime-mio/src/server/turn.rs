@@ -1,18 +1,14 @@
 //! One loop of a server: one thread, one epoll, its connections.
 
-use super::{
-    Setup,
-    app::App,
-    peer::{Command, Conn, Peer},
-};
+use super::Setup;
 use crate::{
-    link::{IntoSocket, Link, Socket, Stack},
-    mailbox::Mailbox,
-    slab::Slab,
+    link::{IntoSocket, Link, Socket},
+    slab::{Key, Slab},
     timers::Timers,
 };
 use mio::{Events, Interest, Poll, Token, Waker, net::TcpListener, net::UnixListener};
-use pintle_core::{Connection, Endpoint, Routes, Timestamp};
+use pintle_callback::{Command, Mailbox, Peer, Place, Services, Session, Stack};
+use pintle_core::{Connection, Endpoint, Timestamp, Wants};
 use pintle_net::{AcceptError, Listener, SocketFile, accept_error, now};
 use std::{io, mem, sync::Arc, time::Duration};
 
@@ -28,12 +24,13 @@ const LISTENERS: usize = usize::MAX - 1;
 
 pub(crate) struct Loop {
     poll: Poll,
-    home: Arc<Mailbox<Command>>,
+    mailbox: Arc<Mailbox<Command>>,
     setup: Arc<Setup>,
-    app: App,
-    routes: Routes,
+    services: Services,
     listeners: Vec<Accepting>,
-    conns: Slab<Box<Conn>>,
+    /// A listener may have more.
+    accepting: bool,
+    conns: Slab<Conn>,
     /// Connections to visit this turn: only these cost anything.
     dirty: Vec<u32>,
     /// The memory of the last turn's list.
@@ -45,6 +42,21 @@ pub(crate) struct Loop {
     drain: Option<Timestamp>,
     /// Connections that this loop may have.
     limit: usize,
+}
+
+/// A connection. Its session is out while it is served.
+struct Conn {
+    key: Key,
+    link: Link,
+    session: Option<Box<Session>>,
+    /// The core took octets when it was last asked.
+    hungry: bool,
+    /// It is in the list of connections to visit.
+    dirty: bool,
+    /// Its earliest entry in the heap of deadlines.
+    due: Option<Timestamp>,
+    /// It has said goodbye and waits until then for the peer to do so.
+    closing: Option<Timestamp>,
 }
 
 struct Accepting {
@@ -62,16 +74,18 @@ enum Kind {
 }
 
 impl Loop {
-    pub(crate) fn new(setup: Arc<Setup>, app: App, routes: Routes, limit: usize) -> io::Result<Self> {
+    pub(crate) fn new(setup: Arc<Setup>, services: Services, limit: usize) -> io::Result<Self> {
         let poll = Poll::new()?;
-        let home = Arc::new(Mailbox::new(Waker::new(poll.registry(), WAKE)?));
+        let waker = Waker::new(poll.registry(), WAKE)?;
+        // Waking fails only when the loop's epoll is gone, and then so is the loop.
+        let mailbox = Arc::new(Mailbox::new(move || drop(waker.wake())));
         Ok(Self {
             poll,
-            home,
+            mailbox,
             setup,
-            app,
-            routes,
+            services,
             listeners: Vec::new(),
+            accepting: false,
             conns: Slab::new(),
             dirty: Vec::new(),
             spare: Vec::new(),
@@ -83,8 +97,8 @@ impl Loop {
         })
     }
 
-    pub(crate) fn home(&self) -> &Arc<Mailbox<Command>> {
-        &self.home
+    pub(crate) fn mailbox(&self) -> &Arc<Mailbox<Command>> {
+        &self.mailbox
     }
 
     pub(crate) fn listen(&mut self, listener: Listener) -> io::Result<()> {
@@ -98,15 +112,20 @@ impl Loop {
             Kind::Unix(listener, _) => self.poll.registry().register(listener, token, Interest::READABLE)?,
         }
         self.listeners.push(Accepting { listener, pending: true, pause: None, failures: 0 });
+        self.accepting = true;
         Ok(())
     }
 
     /// Takes a connection over.
     pub(crate) fn adopt(&mut self, socket: Socket, peer: Peer) -> io::Result<()> {
-        let core = Connection::server(&self.setup.config, self.routes.clone(), self.now);
-        let link = Link::new(socket, Stack::new(core, self.setup.layer.as_ref()));
-        let (home, now) = (Arc::clone(&self.home), self.now);
-        let key = self.conns.insert(|key| Box::new(Conn::new(link, key, home, peer, now)));
+        let core = Connection::server(&self.setup.config, self.services.routes().clone(), self.now);
+        let stack = Stack::new(core, self.setup.layer.as_ref());
+        let mailbox = Arc::clone(&self.mailbox);
+        let key = self.conns.insert(|key| {
+            let place = Arc::new(Place { mailbox, key: key.number(), peer });
+            let session = Some(Box::new(Session::new(stack, place)));
+            Conn { key, link: Link::new(socket), session, hungry: true, dirty: false, due: None, closing: None }
+        });
         let conn = self.conns.at(key.slot).expect("it was just put there");
         if let Err(e) = conn.link.register(self.poll.registry(), Token(key.slot as usize)) {
             self.conns.remove(key.slot);
@@ -131,24 +150,30 @@ impl Loop {
                 break Err(e);
             }
             self.now = now();
+            let mut woken = false;
             for event in &events {
-                match event.token() {
-                    WAKE => self.home.swap(&mut commands),
-                    Token(at) => match self.conns.at(u32::try_from(at).unwrap_or(u32::MAX)) {
-                        Some(conn) => {
-                            conn.link.ready(event);
-                            mark(&mut self.dirty, conn);
-                        }
-                        None => self.listeners.get_mut(LISTENERS.wrapping_sub(at)).map_or((), |found| found.pending = true),
-                    },
+                let Token(at) = event.token();
+                if let Some(conn) = u32::try_from(at).ok().and_then(|slot| self.conns.at(slot)) {
+                    conn.link.ready(event);
+                    mark(&mut self.dirty, conn);
+                } else if let Some(listener) = self.listeners.get_mut(LISTENERS.wrapping_sub(at)) {
+                    listener.pending = true;
+                    self.accepting = true;
+                } else {
+                    woken |= event.token() == WAKE;
                 }
             }
-            commands.drain(..).for_each(|command| self.execute(command));
-            self.accept();
+            if woken {
+                self.mailbox.swap(&mut commands);
+                commands.drain(..).for_each(|command| self.execute(command));
+            }
+            if self.accepting {
+                self.accept();
+            }
             self.expire();
             self.visit();
         };
-        self.home.close();
+        drop(self.mailbox.close());
         result
     }
 
@@ -157,34 +182,44 @@ impl Loop {
         if !self.dirty.is_empty() {
             return Some(Duration::ZERO);
         }
-        let room = self.conns.len() < self.limit;
-        let accepts = self.listeners.iter().filter(|at| at.pending && room).map(|at| at.pause.unwrap_or(self.now));
-        let next = accepts.chain(self.timers.next()).chain(self.drain).min()?;
+        let mut next = self.timers.next();
+        if self.accepting || self.drain.is_some() {
+            let room = self.conns.len() < self.limit;
+            let accepts = self.listeners.iter().filter(|at| at.pending && room).map(|at| at.pause.unwrap_or(self.now));
+            next = accepts.chain(next).chain(self.drain).min();
+        }
         // The clock has gone on since the turn began; asking it again costs more than a turn that comes to nothing.
-        Some(next.saturating_since(self.now))
+        next.map(|at| at.saturating_since(self.now))
     }
 
     fn execute(&mut self, command: Command) {
         match command {
-            Command::Call { key, call, act } => {
-                let Some(conn) = self.conns.get(key) else { return };
-                let late = conn.act(call, act);
-                mark(&mut self.dirty, conn);
-                if let Some((callback, code)) = late {
-                    callback(code);
+            Command::Call { key, order } => {
+                let Some(conn) = self.conns.find(key).and_then(|slot| self.conns.at(slot)) else { return };
+                if let Some(session) = conn.session.take() {
+                    conn.session = Some(self.services.execute(session, order));
                 }
+                mark(&mut self.dirty, conn);
             }
             Command::Drain { grace } => {
                 let end = self.now.saturating_add(grace);
                 self.drain = Some(self.drain.map_or(end, |before| before.min(end)));
                 // What waits in their queues is refused by the system, at once, and can go elsewhere.
                 self.listeners.clear();
-                for slot in self.conns.slots() {
-                    if let Some(conn) = self.conns.at(slot) {
-                        conn.core().drain(self.now, Some(grace));
-                        mark(&mut self.dirty, conn);
-                    }
+                let now = self.now;
+                self.each(|_, session| session.core().drain(now, Some(grace)));
+            }
+        }
+    }
+
+    /// Does the same to every connection, and visits them all.
+    fn each(&mut self, act: impl Fn(&mut Link, &mut Session)) {
+        for slot in self.conns.slots() {
+            if let Some(conn) = self.conns.at(slot) {
+                if let Some(session) = &mut conn.session {
+                    act(&mut conn.link, session);
                 }
+                mark(&mut self.dirty, conn);
             }
         }
     }
@@ -208,91 +243,100 @@ impl Loop {
                 }
             }
         }
+        self.accepting = self.listeners.iter().any(|found| found.pending);
     }
 
     fn expire(&mut self) {
         while let Some((at, slot)) = self.timers.pop_due(self.now) {
             let Some(conn) = self.conns.at(slot).filter(|conn| conn.due == Some(at)) else { continue };
             conn.due = None;
-            conn.link.stack.handle_timeout(self.now);
+            if let Some(session) = &mut conn.session {
+                session.endpoint.handle_timeout(self.now);
+            }
             mark(&mut self.dirty, conn);
         }
         if self.drain.is_some_and(|end| end <= self.now) {
-            for slot in self.conns.slots() {
-                if let Some(conn) = self.conns.at(slot) {
-                    conn.link.fail(self.now);
-                    mark(&mut self.dirty, conn);
-                }
-            }
+            let now = self.now;
+            self.each(|link, session| link.fail(&mut session.endpoint, now));
         }
     }
 
     fn visit(&mut self) {
         let mut turn = mem::replace(&mut self.dirty, mem::take(&mut self.spare));
         for slot in turn.drain(..) {
-            let Some(mut conn) = self.conns.take(slot) else { continue };
+            let Some(conn) = self.conns.at(slot) else { continue };
             conn.dirty = false;
-            conn.now = self.now;
-            let (mut conn, alive) = self.serve(conn);
-            if alive {
-                self.conns.put(slot, conn);
-            } else {
-                conn.link.deregister(self.poll.registry());
-                self.conns.remove(slot);
+            let Some(session) = conn.session.take() else { continue };
+            match serve(&mut self.services, conn, session, self.now, &mut self.scratch) {
+                Some((session, wants)) => {
+                    conn.session = Some(session);
+                    settle(conn, &wants, &mut self.dirty, &mut self.timers);
+                }
+                None => {
+                    conn.link.deregister(self.poll.registry());
+                    self.conns.remove(slot);
+                }
             }
         }
         self.spare = turn;
         let conns = &mut self.conns;
         self.timers.compact(conns.len(), |at, slot| conns.at(slot).is_some_and(|conn| conn.due == Some(at)));
     }
+}
 
-    /// One connection's share of a turn. False: it is done.
-    fn serve(&mut self, mut conn: Box<Conn>) -> (Box<Conn>, bool) {
-        if let Some(until) = conn.closing {
-            let alive = until > self.now && !conn.link.linger(&mut self.scratch);
-            return (self.settle(conn), alive);
-        }
-        for _ in 0..FAIR {
-            let more = conn.link.fill(self.now, &mut self.scratch);
-            conn = self.app.dispatch(conn);
-            if !more {
-                break;
-            }
-        }
-        for _ in 0..FAIR {
-            if !conn.link.flush(self.now) {
-                break;
-            }
-            conn = self.app.dispatch(conn);
-        }
-        if conn.link.is_over() {
-            // A write that failed ended calls: their handlers want to know.
-            conn = self.app.dispatch(conn);
-            conn.closing = conn.link.begin_close(self.now);
-            if conn.closing.is_none() {
-                return (conn, false);
-            }
-        }
-        (self.settle(conn), true)
+/// One connection's share of a turn. `None`: it is done.
+fn serve(
+    services: &mut Services,
+    conn: &mut Conn,
+    mut session: Box<Session>,
+    now: Timestamp,
+    scratch: &mut [u8],
+) -> Option<(Box<Session>, Wants)> {
+    let link = &mut conn.link;
+    if let Some(until) = conn.closing {
+        let over = until <= now || link.linger(scratch);
+        let wants = Wants { read: true, write: false, event: false, deadline: conn.closing };
+        return (!over).then_some((session, wants));
     }
+    let mut hungry = conn.hungry;
+    for _ in 0..FAIR {
+        let more = hungry && link.fill(&mut session.endpoint, now, scratch);
+        session = services.dispatch(session);
+        if !more {
+            break;
+        }
+        hungry = session.endpoint.wants().read;
+    }
+    let mut wants;
+    let mut turns = 0;
+    loop {
+        let written = link.flush(&mut session.endpoint, now);
+        wants = session.endpoint.wants();
+        turns += 1;
+        if !written || turns == FAIR || !(wants.write || wants.event) {
+            break;
+        }
+        session = services.dispatch(session);
+    }
+    if link.is_over(&session.endpoint) {
+        // A write that failed ended calls: their handlers want to know.
+        session = services.dispatch(session);
+        conn.closing = link.begin_close(now);
+        let deadline = Some(conn.closing?);
+        wants = Wants { read: true, write: false, event: false, deadline };
+    }
+    Some((session, wants))
+}
 
-    /// What it waits for.
-    fn settle(&mut self, mut conn: Box<Conn>) -> Box<Conn> {
-        let (work, deadline) = match conn.closing {
-            Some(until) => (conn.link.readable, Some(until)),
-            None => {
-                let wants = conn.link.stack.wants();
-                (conn.link.has_work(&wants), wants.deadline)
-            }
-        };
-        if work {
-            mark(&mut self.dirty, &mut conn);
-        }
-        if let Some(at) = deadline.filter(|at| conn.due.is_none_or(|due| *at < due)) {
-            conn.due = Some(at);
-            self.timers.push(at, conn.key.slot);
-        }
-        conn
+/// What a connection waits for.
+fn settle(conn: &mut Conn, wants: &Wants, dirty: &mut Vec<u32>, timers: &mut Timers) {
+    conn.hungry = wants.read;
+    if conn.link.has_work(wants) {
+        mark(dirty, conn);
+    }
+    if let Some(at) = wants.deadline.filter(|at| conn.due.is_none_or(|due| *at < due)) {
+        conn.due = Some(at);
+        timers.push(at, conn.key.slot);
     }
 }
 

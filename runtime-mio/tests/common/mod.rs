@@ -67,8 +67,8 @@ impl GreeterService for Greeter {
     fn say_hello(&mut self, req: HelloRequest, call: Unary<HelloReply>) {
         let reply = HelloReply { message: format!("hello {}", req.name), blob: req.blob.clone() };
         match req.name.as_str() {
-            "later" => drop(thread::spawn(move || {
-                thread::sleep(Duration::from_millis(5));
+            "later" | "much later" => drop(thread::spawn(move || {
+                thread::sleep(Duration::from_millis(if req.name == "later" { 5 } else { 300 }));
                 call.reply(reply);
             })),
             "fail" => {

@@ -1,9 +1,10 @@
 //! A service with one method per shape, and servers of it on both executors.
-#![allow(dead_code, reason = "every test file uses its part")]
+#![allow(dead_code, unreachable_pub, reason = "every test file uses its part")]
 
 #[path = "greeter.rs"]
 #[allow(missing_docs, unreachable_pub, reason = "as codegen emits it")]
 pub mod greeter;
+pub mod wire;
 
 use greeter::{Greeter, GreeterServer, HelloReply, HelloRequest, Note};
 use pintle_tokio::{Address, Cancellation, Context, Sender, ServeError, Server, Status, Streaming};
@@ -224,9 +225,17 @@ impl TestServer {
         &self.addresses[0]
     }
 
-    /// The next report of a handler.
-    pub fn report(&self) -> Report {
-        self.reports.recv_timeout(LIMIT).expect("a handler reports")
+    /// The next report of a handler. Other tasks of this thread run meanwhile.
+    pub async fn report(&self) -> Report {
+        soon("a report", async {
+            loop {
+                match self.reports.try_recv() {
+                    Ok(report) => break report,
+                    Err(_) => tokio::time::sleep(Duration::from_millis(1)).await,
+                }
+            }
+        })
+        .await
     }
 
     /// Begins the shutdown.
@@ -234,14 +243,15 @@ impl TestServer {
         drop(self.stop.take());
     }
 
-    /// Waits for the end of `serve_with_shutdown`.
-    pub fn join(&mut self) -> Result<(), ServeError> {
+    /// Waits for the end of `serve_with_shutdown`. Other tasks of this thread run meanwhile.
+    pub async fn join(&mut self) -> Result<(), ServeError> {
         let thread = self.thread.take().expect("joined once");
-        let begin = std::time::Instant::now();
-        while !thread.is_finished() {
-            assert!(begin.elapsed() < LIMIT, "the server does not end");
-            std::thread::sleep(Duration::from_millis(2));
-        }
+        soon("the server's end", async {
+            while !thread.is_finished() {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        })
+        .await;
         thread.join().expect("the server does not panic")
     }
 }

@@ -22,7 +22,7 @@ impl TourService for PostOffice {
         Box::new(Counter { receipt: Receipt::default(), call: Some(call) })
     }
 
-    fn subscribe(&mut self, wish: Subscription, out: Replies<Letter>) {
+    fn subscribe(&mut self, wish: Subscription, mut out: Replies<Letter>) {
         if wish.octets > 1_000_000 {
             return out.finish(Status::invalid_argument("a letter holds at most 1,000,000 octets"));
         }

@@ -378,7 +378,6 @@ struct Tally {
     clash: u32,
     list_size: u32,
     fields: u32,
-    over_limit: bool,
     malformed: Option<&'static str>,
     bad_binary: bool,
     content_length: Option<u64>,
@@ -387,15 +386,21 @@ struct Tally {
 impl Tally {
     /// Counts a field; answers its kind and argument.
     #[inline]
-    fn count(&mut self, tag: Tag, name: &[u8], value: &[u8], limits: HeadLimits) -> (FieldKind, u32) {
+    fn count(&mut self, tag: Tag, name: &[u8], value: &[u8]) -> (FieldKind, u32) {
         let (meaning, arg) = meaning(tag);
         self.clash |= self.seen & meaning.excludes;
         self.seen |= meaning.bits;
-        // Saturating: a small block can name a large entry of the table very often.
-        self.list_size = self.list_size.saturating_add((name.len() + value.len()).saturating_add(32).try_into().unwrap_or(u32::MAX));
-        self.fields = self.fields.saturating_add(1);
-        self.over_limit |= self.list_size > limits.list_size || self.fields > limits.fields;
+        // Saturating: a small block can name a large entry of the table very often. One field is never near 4 GiB, though, and
+        // every field has at least an octet of the block.
+        self.list_size = self.list_size.saturating_add((name.len() + value.len() + 32) as u32);
+        self.fields = self.fields.wrapping_add(1);
         (meaning.kind, arg)
+    }
+
+    /// Nothing more is to be stored. Both sums only grow, so this is asked where it matters and not for each field.
+    #[inline]
+    const fn over(&self, limits: HeadLimits) -> bool {
+        self.list_size > limits.list_size || self.fields > limits.fields
     }
 
     const fn has(&self, bits: u32) -> bool {

@@ -183,7 +183,7 @@ impl<'a> RequestCollector<'a> {
         } else if !tally.has(PATH) {
             tally.note_malformed("a request without :path");
         }
-        if tally.has(HOST) && tally.has(AUTHORITY) && !tally.over_limit {
+        if tally.has(HOST) && tally.has(AUTHORITY) && !tally.over(self.limits) {
             let named = |name| self.extra.find(name).unwrap_or_default();
             if !named(b":authority").eq_ignore_ascii_case(named(b"host")) {
                 tally.note_malformed(":authority and host name different servers");
@@ -208,12 +208,12 @@ impl<'a> RequestCollector<'a> {
             content_length: tally.content_length,
             list_size: tally.list_size,
             fields: tally.fields,
-            over_limit: tally.over_limit,
+            over_limit: tally.over(self.limits),
         }
     }
 
-    /// The fields that are more than their bits.
-    #[inline]
+    /// The fields that are more than their bits. Apart, so that the rest can be part of the decoder's loop.
+    #[inline(never)]
     fn apply(&mut self, kind: FieldKind, arg: u32, name: &[u8], value: &[u8]) {
         match kind {
             FieldKind::Path => {
@@ -261,14 +261,14 @@ impl<'a> RequestCollector<'a> {
 
     #[inline]
     fn keep_custom(&mut self, name: &[u8], value: &[u8]) {
-        if !self.tally.over_limit {
+        if !self.tally.over(self.limits) {
             self.metadata.push_raw(name, value);
         }
     }
 
     #[inline]
     fn keep(&mut self, name: &[u8], value: &[u8]) {
-        if !self.tally.over_limit {
+        if !self.tally.over(self.limits) {
             self.extra.push_raw(name, value);
         }
     }
@@ -292,9 +292,9 @@ impl Fields for RequestCollector<'_> {
         classify(Some(self.routes), name, value)
     }
 
-    #[inline]
+    #[inline(always)]
     fn field(&mut self, tag: Tag, name: &[u8], value: &[u8]) {
-        let (kind, arg) = self.tally.count(tag, name, value, self.limits);
+        let (kind, arg) = self.tally.count(tag, name, value);
         if kind as u8 >= FieldKind::Authority as u8 {
             self.apply(kind, arg, name, value);
         }

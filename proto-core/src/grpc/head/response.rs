@@ -181,20 +181,20 @@ impl<'a> ResponseCollector<'a> {
             several_details: tally.clash & DETAILS != 0,
             list_size: tally.list_size,
             fields: tally.fields,
-            over_limit: tally.over_limit,
+            over_limit: tally.over(self.limits),
         }
     }
 
     #[inline]
     fn keep(&mut self, name: &[u8], value: &[u8]) {
-        if !self.tally.over_limit {
+        if !self.tally.over(self.limits) {
             self.extra.push_raw(name, value);
         }
     }
 
     #[inline]
     fn keep_custom(&mut self, name: &[u8], value: &[u8]) {
-        if !self.tally.over_limit {
+        if !self.tally.over(self.limits) {
             self.metadata.push_raw(name, value);
         }
     }
@@ -212,7 +212,7 @@ impl Fields for ResponseCollector<'_> {
 
     #[inline]
     fn field(&mut self, tag: Tag, name: &[u8], value: &[u8]) {
-        let (kind, arg) = self.tally.count(tag, name, value, self.limits);
+        let (kind, arg) = self.tally.count(tag, name, value);
         match kind {
             FieldKind::Status => self.http_status = arg as u16,
             FieldKind::GrpcStatus => self.grpc_status = Some(wire_status(arg, value)),

@@ -1,11 +1,9 @@
-//! A connection of a server: its link, and the driver's own state of those calls that need any.
+//! A connection of a server: its endpoint, and the driver's own state of those calls that need any.
 
 use super::http::Exchange;
-use crate::{link::Link, mailbox::Mailbox, outflow::Permit, slab::Key};
-use pintle_core::{
-    CallId, Code, Connection, Endpoint, Message, Metadata, Payload, Recv, SendError, Status, StreamId, Timestamp, codec, codec::Codec,
-};
-use std::{cell::Cell, collections::VecDeque, net::SocketAddr, sync::Arc, time::Duration};
+use crate::{Stack, mailbox::Mailbox, outflow::Permit};
+use pintle_core::{CallId, Code, Connection, Endpoint, Message, Metadata, Payload, Recv, SendError, Status, StreamId, codec, codec::Codec};
+use std::{cell::Cell, collections::VecDeque, fmt, mem::ManuallyDrop, net::SocketAddr, sync::Arc, time::Duration};
 
 /// Who is at the other end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,10 +16,44 @@ pub enum Peer {
     Other,
 }
 
+/// Where a connection is: its loop's mailbox, the loop's own number for it, and who is at the other end.
+#[derive(Debug)]
+pub struct Place {
+    /// Where handles that are used elsewhere send their orders.
+    pub mailbox: Arc<Mailbox<Command>>,
+    /// Never used again by the loop, so that a late order does not meet another connection.
+    pub key: u64,
+    /// Who is at the other end.
+    pub peer: Peer,
+}
+
 /// What other threads, and other connections' callbacks, ask of a loop.
-pub(crate) enum Command {
-    Call { key: Key, call: CallId, act: Act },
-    Drain { grace: Duration },
+#[derive(Debug)]
+pub enum Command {
+    /// For [`Services::execute`](super::Services::execute), if the connection still exists.
+    Call {
+        /// The connection's [`Place::key`].
+        key: u64,
+        /// What to do.
+        order: Order,
+    },
+    /// Stop listening, drain every connection, end when all are closed, and after this time in any case.
+    Drain {
+        /// How long running calls may take.
+        grace: Duration,
+    },
+}
+
+/// Something that a handle wants done to its call.
+pub struct Order {
+    pub(crate) call: CallId,
+    pub(crate) act: Act,
+}
+
+impl fmt::Debug for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Order({:?})", self.call)
+    }
 }
 
 /// What happens to one call.
@@ -59,20 +91,11 @@ pub(crate) struct Live {
     on_cancel: Vec<Box<dyn FnOnce(Code) + Send>>,
 }
 
-/// One connection.
-pub(crate) struct Conn {
-    pub(crate) link: Link,
-    pub(crate) key: Key,
-    pub(crate) home: Arc<Mailbox<Command>>,
-    pub(crate) peer: Peer,
-    /// The time of this turn.
-    pub(crate) now: Timestamp,
-    /// It is in the loop's list of connections to visit.
-    pub(crate) dirty: bool,
-    /// Its earliest entry in the heap of deadlines.
-    pub(crate) due: Option<Timestamp>,
-    /// It has said goodbye and waits until then for the peer to do so.
-    pub(crate) closing: Option<Timestamp>,
+/// One connection of a server.
+pub struct Session {
+    /// What the loop moves octets for.
+    pub endpoint: Stack,
+    place: Arc<Place>,
     /// By slot of the call.
     lives: Vec<Option<Box<Live>>>,
     pub(crate) exchanges: Vec<(StreamId, Exchange)>,
@@ -80,44 +103,59 @@ pub(crate) struct Conn {
     pub(crate) resumed: Vec<CallId>,
 }
 
-thread_local! {
-    /// The connection whose callback this thread is in: handles that belong to it act on it directly.
-    static HERE: Cell<Option<Box<Conn>>> = const { Cell::new(None) };
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Session({:?})", self.place)
+    }
 }
 
-/// Runs `f` on the connection of the callback that this thread is in, if it is that one.
-pub(crate) fn here<R>(home: &Arc<Mailbox<Command>>, key: Key, f: impl FnOnce(&mut Conn) -> R) -> Option<R> {
+thread_local! {
+    /// The connection whose callback this thread is in: handles that belong to it act on it directly. It is there only
+    /// while the callback runs, so there is nothing to drop when the thread ends.
+    static HERE: Cell<Option<ManuallyDrop<Box<Session>>>> = const { Cell::new(None) };
+}
+
+/// Runs `f` on the connection of the callback that this thread is in, if it is the one at `place`.
+#[inline]
+pub(crate) fn here<R>(place: &Arc<Place>, f: impl FnOnce(&mut Session) -> R) -> Option<R> {
     /// Puts it back whatever happens: `f` runs the application's encoder.
-    struct Borrowed<'a>(&'a Cell<Option<Box<Conn>>>, Option<Box<Conn>>);
+    struct Borrowed<'a>(&'a Cell<Option<ManuallyDrop<Box<Session>>>>, Option<ManuallyDrop<Box<Session>>>);
     impl Drop for Borrowed<'_> {
         fn drop(&mut self) {
             self.0.set(self.1.take());
         }
     }
-    HERE.try_with(|cell| {
+    HERE.with(|cell| {
         let mut borrowed = Borrowed(cell, cell.take());
-        let conn = borrowed.1.as_deref_mut()?;
-        (conn.key == key && Arc::ptr_eq(&conn.home, home)).then(|| f(conn))
+        let session = borrowed.1.as_deref_mut()?;
+        Arc::ptr_eq(&session.place, place).then(|| f(session))
     })
-    .ok()
-    .flatten()
 }
 
-/// Runs a callback with `conn` as the connection that handles find here.
-pub(crate) fn inside<R>(conn: Box<Conn>, callback: impl FnOnce() -> R) -> (Box<Conn>, R) {
-    HERE.set(Some(conn));
+/// Runs a callback with `session` as the connection that handles find here.
+#[inline]
+pub(crate) fn inside<R>(session: Box<Session>, callback: impl FnOnce() -> R) -> (Box<Session>, R) {
+    HERE.set(Some(ManuallyDrop::new(session)));
     let result = callback();
-    (HERE.take().expect("every borrower puts the connection back"), result)
+    let session = HERE.take().expect("every borrower puts the connection back");
+    (ManuallyDrop::into_inner(session), result)
 }
 
-impl Conn {
-    pub(crate) fn new(link: Link, key: Key, home: Arc<Mailbox<Command>>, peer: Peer, now: Timestamp) -> Self {
-        let (lives, exchanges, resumed) = (Vec::new(), Vec::new(), Vec::new());
-        Self { link, key, home, peer, now, dirty: false, due: None, closing: None, lives, exchanges, resumed }
+impl Session {
+    /// A connection of the loop at `place`.
+    #[must_use]
+    pub fn new(endpoint: Stack, place: Arc<Place>) -> Self {
+        Self { endpoint, place, lives: Vec::new(), exchanges: Vec::new(), resumed: Vec::new() }
     }
 
-    pub(crate) fn core(&mut self) -> &mut Connection {
-        self.link.stack.conn_mut()
+    /// The connection at the heart.
+    #[inline]
+    pub fn core(&mut self) -> &mut Connection {
+        self.endpoint.conn_mut()
+    }
+
+    pub(crate) fn place(&self) -> &Arc<Place> {
+        &self.place
     }
 
     /// The state of a call, if it has any.
@@ -219,7 +257,7 @@ impl Conn {
     }
 
     /// Does what a handle asked for. `Some`: and then call this back, the call is over already.
-    pub(crate) fn act(&mut self, id: CallId, act: Act) -> Option<(Box<dyn FnOnce(Code) + Send>, Code)> {
+    pub(crate) fn obey(&mut self, Order { call: id, act }: Order) -> Option<(Box<dyn FnOnce(Code) + Send>, Code)> {
         match act {
             Act::Headers(metadata) => {
                 if let Ok(mut call) = self.core().call(id) {

@@ -1,11 +1,7 @@
 //! What a service holds of a call: [`Unary`] and [`Replies`] to answer with, [`Receiver`] to be told with.
 
-use super::peer::{Act, Command, Conn, Peer, Sink, here};
-use crate::{
-    mailbox::Mailbox,
-    outflow::{NoPermit, Outflow},
-    slab::Key,
-};
+use super::session::{Act, Command, Order, Peer, Place, Session, Sink, here};
+use crate::outflow::{NoPermit, Outflow};
 use pintle_core::{
     CallId, Code, Message, Metadata, SendError, Shape, Status, Timestamp,
     codec::{Codec, Prost, to_payload},
@@ -63,9 +59,9 @@ pub struct Incoming {
 }
 
 impl Incoming {
-    pub(crate) fn new(conn: &Conn, call: CallId, deadline: Option<Timestamp>, metadata: Metadata, message: Option<Message>) -> Self {
-        let home = Arc::clone(&conn.home);
-        Self { handle: Handle { home, key: conn.key, call, deadline, peer: conn.peer, metadata, open: true }, message }
+    #[inline]
+    pub(crate) fn new(place: &Arc<Place>, call: CallId, deadline: Option<Timestamp>, metadata: Metadata, message: Option<Message>) -> Self {
+        Self { handle: Handle { place: Arc::clone(place), call, deadline, metadata, open: true }, message }
     }
 
     /// One request, one reply.
@@ -89,8 +85,8 @@ impl Incoming {
     where
         Q::Item: 'static,
     {
-        let (home, key, call) = self.handle.place();
-        attach::<Q>(&home, key, call, method(Unary { handle: self.handle, codec: PhantomData }));
+        let (place, call) = (Arc::clone(&self.handle.place), self.handle.call);
+        attach::<Q>(&place, call, method(Unary { handle: self.handle, codec: PhantomData }));
     }
 
     /// Many requests, many replies.
@@ -98,8 +94,8 @@ impl Incoming {
     where
         Q::Item: 'static,
     {
-        let (home, key, call) = self.handle.place();
-        attach::<Q>(&home, key, call, method(Replies::new(self.handle)));
+        let (place, call) = (Arc::clone(&self.handle.place), self.handle.call);
+        attach::<Q>(&place, call, method(Replies::new(self.handle)));
     }
 
     /// The index is none of the service's.
@@ -113,13 +109,13 @@ impl Incoming {
     }
 }
 
-fn attach<Q: Codec + 'static>(home: &Arc<Mailbox<Command>>, key: Key, call: CallId, receiver: Box<dyn Receiver<Q::Item>>)
+fn attach<Q: Codec + 'static>(place: &Arc<Place>, call: CallId, receiver: Box<dyn Receiver<Q::Item>>)
 where
     Q::Item: 'static,
 {
     let sink = Box::new(Decoding::<Q>(receiver));
     // Already answered calls are not there any more: their receiver is dropped.
-    here(home, key, |conn| conn.core().call(call).is_ok().then(|| conn.attach(call, sink)));
+    here(place, |session| session.core().call(call).is_ok().then(|| session.attach(call, sink)));
 }
 
 /// What every call's handle can do; [`Unary`] and [`Replies`] lead here. Works from any thread.
@@ -127,11 +123,9 @@ where
 /// Dropped unanswered, it ends the call with INTERNAL (UNKNOWN in a panic).
 #[derive(Debug)]
 pub struct Handle {
-    home: Arc<Mailbox<Command>>,
-    key: Key,
+    place: Arc<Place>,
     call: CallId,
     deadline: Option<Timestamp>,
-    peer: Peer,
     metadata: Metadata,
     /// We have not ended it yet.
     open: bool,
@@ -159,7 +153,7 @@ impl Handle {
     /// Who calls.
     #[must_use]
     pub fn peer(&self) -> Peer {
-        self.peer
+        self.place.peer
     }
 
     /// Sends initial metadata now, ahead of the first message. Once a message was sent it is too late, and nothing happens.
@@ -183,22 +177,19 @@ impl Handle {
         self.act(Act::OnCancel(Box::new(f)));
     }
 
-    fn place(&self) -> (Arc<Mailbox<Command>>, Key, CallId) {
-        (Arc::clone(&self.home), self.key, self.call)
-    }
-
-    fn here<R>(&self, f: impl FnOnce(&mut Conn) -> R) -> Option<R> {
-        here(&self.home, self.key, f)
+    #[inline]
+    fn here<R>(&self, f: impl FnOnce(&mut Session) -> R) -> Option<R> {
+        here(&self.place, f)
     }
 
     fn act(&self, act: Act) {
-        let mut act = Some(act);
-        let late = self.here(|conn| act.take().and_then(|act| conn.act(self.call, act)));
+        let mut order = Some(Order { call: self.call, act });
+        let late = self.here(|session| order.take().and_then(|order| session.obey(order)));
         if let Some((callback, code)) = late.flatten() {
             callback(code);
         }
-        if let Some(act) = act {
-            self.home.post(Command::Call { key: self.key, call: self.call, act });
+        if let Some(order) = order {
+            self.place.mailbox.post(Command::Call { key: self.place.key, order });
         }
     }
 
@@ -234,7 +225,7 @@ impl<T, C: Codec<Item = T>> Unary<T, C> {
     pub fn reply(mut self, message: T) {
         self.handle.open = false;
         let call = self.handle.call;
-        if self.handle.here(|conn| conn.reply::<C>(call, &message)).is_none() {
+        if self.handle.here(|session| session.reply::<C>(call, &message)).is_none() {
             self.handle.act(Act::Reply(to_payload::<C>(&message)));
         }
     }
@@ -299,14 +290,14 @@ impl<T, C: Codec<Item = T>> Replies<T, C> {
         C: 'static,
     {
         more(&mut self);
-        let (home, key, call) = self.handle.place();
-        if here(&home, key, |_| ()).is_none() {
+        let (place, call) = (Arc::clone(&self.handle.place), self.handle.call);
+        if here(&place, |_| ()).is_none() {
             while self.wait_ready() {
                 more(&mut self);
             }
         } else if self.handle.open {
             let sink = Box::new(Producer { out: self, more });
-            here(&home, key, |conn| conn.attach(call, sink));
+            here(&place, |session| session.attach(call, sink));
         }
     }
 
@@ -322,7 +313,7 @@ impl<T, C: Codec<Item = T>> Replies<T, C> {
         // What went by way of the loop must not be overtaken.
         let direct = self.flow.as_ref().is_none_or(|flow| flow.is_idle());
         let call = self.handle.call;
-        match self.handle.here(|conn| if direct { conn.send::<C>(call, &message) } else { Err(SendError::Blocked(())) }) {
+        match self.handle.here(|session| if direct { session.send::<C>(call, &message) } else { Err(SendError::Blocked(())) }) {
             Some(sent) => sent.map_err(|error| give_back(error, message)),
             None => self.send_away(message, wait),
         }

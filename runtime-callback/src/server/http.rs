@@ -1,6 +1,6 @@
 //! Plain HTTP/2 requests beside gRPC, on the core's raw floor: a handler sees the whole request and gives the whole response.
 
-use super::peer::Conn;
+use super::session::Session;
 use bytes::Bytes;
 use pintle_core::{Metadata, SendError, StreamId, StreamRecv};
 
@@ -45,8 +45,8 @@ impl HttpResponse {
     }
 }
 
-/// `None`: answered as a gRPC server answers what is not gRPC (415, 405).
-pub(crate) type Handler = dyn Fn(HttpRequest) -> Option<HttpResponse> + Send + Sync;
+/// Answers plain requests. `None`: answered as a gRPC server answers what is not gRPC (415, 405).
+pub type HttpHandler = dyn Fn(HttpRequest) -> Option<HttpResponse> + Send + Sync;
 
 /// Where a plain request stands.
 #[derive(Debug)]
@@ -58,26 +58,26 @@ pub(crate) enum Exchange {
 }
 
 /// Moves a plain request on.
-pub(crate) fn step(conn: &mut Conn, id: StreamId, handler: &Handler) {
-    let exchange = match conn.exchanges.iter().position(|(stream, _)| *stream == id) {
-        Some(at) => conn.exchanges.swap_remove(at).1,
+pub(crate) fn step(session: &mut Session, id: StreamId, handler: &HttpHandler) {
+    let exchange = match session.exchanges.iter().position(|(stream, _)| *stream == id) {
+        Some(at) => session.exchanges.swap_remove(at).1,
         None => Exchange::Request(Vec::new()),
     };
     let next = match exchange {
-        Exchange::Request(body) => read(conn, id, body, handler),
-        Exchange::Response(rest) => write(conn, id, rest),
+        Exchange::Request(body) => read(session, id, body, handler),
+        Exchange::Response(rest) => write(session, id, rest),
     };
     if let Some(exchange) = next {
-        conn.exchanges.push((id, exchange));
+        session.exchanges.push((id, exchange));
     }
 }
 
-fn read(conn: &mut Conn, id: StreamId, mut body: Vec<u8>, handler: &Handler) -> Option<Exchange> {
-    let mut stream = conn.core().stream(id).ok()?;
+fn read(session: &mut Session, id: StreamId, mut body: Vec<u8>, handler: &HttpHandler) -> Option<Exchange> {
+    let mut stream = session.core().stream(id).ok()?;
     loop {
         match stream.recv_bytes() {
             StreamRecv::Bytes(octets) if body.len() + octets.len() > MOST_BODY => {
-                return answer(conn, id, &HttpResponse::new(413, "text/plain", "the body is larger than 1 MiB\n"));
+                return answer(session, id, &HttpResponse::new(413, "text/plain", "the body is larger than 1 MiB\n"));
             }
             StreamRecv::Bytes(octets) => body.extend_from_slice(&octets),
             StreamRecv::Pending => return Some(Exchange::Request(body)),
@@ -97,16 +97,16 @@ fn read(conn: &mut Conn, id: StreamId, mut body: Vec<u8>, handler: &Handler) -> 
         body: body.into(),
     };
     match handler(request) {
-        Some(response) => answer(conn, id, &response),
+        Some(response) => answer(session, id, &response),
         None => {
-            conn.core().stream(id).ok()?.refuse();
+            session.core().stream(id).ok()?.refuse();
             None
         }
     }
 }
 
-fn answer(conn: &mut Conn, id: StreamId, response: &HttpResponse) -> Option<Exchange> {
-    let mut stream = conn.core().stream(id).ok()?;
+fn answer(session: &mut Session, id: StreamId, response: &HttpResponse) -> Option<Exchange> {
+    let mut stream = session.core().stream(id).ok()?;
     let sent = stream.send_headers(response.status, &response.headers, response.body.is_empty());
     if sent.is_err() {
         // A status or field that cannot be sent: the handler's slip, and the client must not wait for it.
@@ -119,11 +119,11 @@ fn answer(conn: &mut Conn, id: StreamId, response: &HttpResponse) -> Option<Exch
         stream.release();
         return None;
     }
-    write(conn, id, response.body.clone())
+    write(session, id, response.body.clone())
 }
 
-fn write(conn: &mut Conn, id: StreamId, rest: Bytes) -> Option<Exchange> {
-    let mut stream = conn.core().stream(id).ok()?;
+fn write(session: &mut Session, id: StreamId, rest: Bytes) -> Option<Exchange> {
+    let mut stream = session.core().stream(id).ok()?;
     match stream.send_bytes(rest, true) {
         Err(SendError::Blocked(rest)) => Some(Exchange::Response(rest)),
         _ => {

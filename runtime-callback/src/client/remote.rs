@@ -1,22 +1,14 @@
-//! The client with a background thread, and that thread.
+//! The client that any number of threads share, and the engine that its loop runs.
 
-use super::{
-    Caller, Calling, Connect, ConnectError, End, Head, Next,
-    driver::{Driver, WAKE},
-    lost, not_started,
-};
+use super::{Caller, Calling, End, Head, Next, lost, not_started};
 use crate::{
-    link::Socket,
     mailbox::{Mailbox, lock},
     outflow::{NoPermit, Outflow, Permit},
 };
-use bytes::Bytes;
-use mio::Waker;
 use pintle_core::{
-    CallId, CallOptions, Endpoint, Event, Message, Metadata, Payload, Recv, RequestHead, SendError, Status,
+    CallId, CallOptions, Connection, Event, Message, Metadata, Payload, Recv, SendError, Status, Timestamp,
     codec::{Codec, to_payload},
 };
-use pintle_net::now;
 use std::{
     collections::VecDeque,
     fmt, mem,
@@ -31,9 +23,7 @@ const MOST_STARTS: usize = 10_000;
 const PREFETCH: usize = 64 << 10;
 
 /// A client for any number of threads: all clones share one connection and one background thread, which ends when the last
-/// clone is dropped and running calls are done.
-///
-/// A blocking call costs two thread switches (some 10 µs) more than with [`LocalClient`](crate::LocalClient).
+/// clone is dropped and running calls are done. A blocking call costs two thread switches.
 #[derive(Debug, Clone)]
 pub struct Client(Arc<Owner>);
 
@@ -43,22 +33,22 @@ struct Owner(Arc<Shared>);
 
 impl Drop for Owner {
     fn drop(&mut self) {
-        self.0.mailbox.post(Command::Close);
+        self.0.mailbox.post(ClientCommand::Close);
     }
 }
 
 #[derive(Debug)]
 struct Shared {
-    mailbox: Mailbox<Command>,
+    mailbox: Mailbox<ClientCommand>,
     /// Why calls cannot start any more.
     gone: OnceLock<Status>,
-    thread: OnceLock<ThreadId>,
+    thread: ThreadId,
 }
 
 impl Shared {
     /// Waiting here would wait for itself.
     fn is_own_thread(&self) -> bool {
-        self.thread.get() == Some(&thread::current().id())
+        self.thread == thread::current().id()
     }
 
     fn refusal(&self) -> Status {
@@ -67,29 +57,12 @@ impl Shared {
 }
 
 impl Client {
-    pub(crate) fn spawn(connect: Connect, socket: Socket) -> Result<Self, ConnectError> {
-        let (report, started) = std::sync::mpsc::sync_channel(1);
-        // Layers are made on the thread that runs them: they need not be `Send`.
-        let body = move || {
-            let made = connect.driver(socket).and_then(|driver| {
-                let waker = Waker::new(driver.poll.registry(), WAKE)?;
-                let shared = Arc::new(Shared { mailbox: Mailbox::new(waker), gone: OnceLock::new(), thread: OnceLock::new() });
-                Ok((driver, shared))
-            });
-            match made {
-                Ok((driver, shared)) => {
-                    shared.thread.get_or_init(|| thread::current().id());
-                    let _ = report.send(Ok(Arc::clone(&shared)));
-                    Background { driver, shared, calls: Vec::new() }.run();
-                }
-                Err(e) => {
-                    let _ = report.send(Err(e));
-                }
-            }
-        };
-        thread::Builder::new().name("pintle-client".into()).spawn(body)?;
-        let shared = started.recv().map_err(|_| ConnectError::Io(std::io::Error::other("a layer panicked")))??;
-        Ok(Self(Arc::new(Owner(shared))))
+    /// A client and the engine that its loop runs. To be called on the loop's thread, where callbacks will run; `wake` makes
+    /// the loop turn.
+    #[must_use]
+    pub fn new(wake: impl Fn() + Send + Sync + 'static) -> (Self, Engine) {
+        let shared = Arc::new(Shared { mailbox: Mailbox::new(wake), gone: OnceLock::new(), thread: thread::current().id() });
+        (Self(Arc::new(Owner(Arc::clone(&shared)))), Engine { shared, calls: Vec::new(), commands: Vec::new() })
     }
 
     /// False: the connection is closed and calls end with UNAVAILABLE; connect again.
@@ -112,7 +85,7 @@ impl Client {
     }
 
     fn post(&self, head: Head, only: Option<Payload>, call: &Arc<State>) -> Result<(), Status> {
-        let start = Command::Start(Box::new(Start { head, only, fate: Fate(Arc::clone(call)) }));
+        let start = ClientCommand::Start(Box::new(Start { head, only, fate: Fate(Arc::clone(call)) }));
         self.0.0.mailbox.post_bounded(start, MOST_STARTS).map_err(|refused| {
             let status = self.0.0.refusal();
             // Before it is dropped, which would give it a less telling end.
@@ -215,12 +188,12 @@ impl Calling for RemoteCall {
             NoPermit::Full => SendError::Blocked(()),
             NoPermit::Ended => SendError::Ended(()),
         })?;
-        self.shared.mailbox.post(Command::Send(Arc::clone(&self.state), to_payload::<Q>(message), permit));
+        self.shared.mailbox.post(ClientCommand::Send(Arc::clone(&self.state), to_payload::<Q>(message), permit));
         Ok(())
     }
 
     fn close_send(&self) {
-        self.shared.mailbox.post(Command::CloseSend(Arc::clone(&self.state)));
+        self.shared.mailbox.post(ClientCommand::CloseSend(Arc::clone(&self.state)));
     }
 
     fn next(&self, wait: bool) -> Next {
@@ -230,7 +203,7 @@ impl Calling for RemoteCall {
                 inner.octets -= message.payload.len();
                 if inner.octets < PREFETCH && mem::replace(&mut inner.stalled, false) {
                     drop(inner);
-                    self.shared.mailbox.post(Command::Pull(Arc::clone(&self.state)));
+                    self.shared.mailbox.post(ClientCommand::Pull(Arc::clone(&self.state)));
                 }
                 return Next::Message(message);
             }
@@ -259,18 +232,23 @@ impl Calling for RemoteCall {
 
     fn cancel(&self) {
         if lock(&self.state.inner).end.is_none() {
-            self.shared.mailbox.post(Command::Cancel(Arc::clone(&self.state)));
+            self.shared.mailbox.post(ClientCommand::Cancel(Arc::clone(&self.state)));
         }
     }
 }
 
+/// What callers want of the engine.
 #[derive(Debug)]
-enum Command {
+enum ClientCommand {
+    /// A call starts.
     Start(Box<Start>),
+    /// A message goes out.
     Send(Arc<State>, Payload, Permit),
+    /// No more messages.
     CloseSend(Arc<State>),
     /// There is room for messages again.
     Pull(Arc<State>),
+    /// Nobody waits for the call any more.
     Cancel(Arc<State>),
     /// Nobody will start calls any more.
     Close,
@@ -283,15 +261,18 @@ struct Start {
     fate: Fate,
 }
 
-/// The thread.
-struct Background {
-    driver: Driver,
+/// What the loop of a [`Client`] runs.
+#[derive(Debug)]
+pub struct Engine {
     shared: Arc<Shared>,
     /// By slot of the call.
     calls: Vec<Option<Box<Live>>>,
+    /// The memory of the mailbox's other half.
+    commands: Vec<ClientCommand>,
 }
 
 /// A call as the thread sees it.
+#[derive(Debug)]
 struct Live {
     id: CallId,
     fate: Fate,
@@ -301,73 +282,69 @@ struct Live {
     last: bool,
 }
 
-impl Background {
-    fn run(mut self) {
-        let mut commands = Vec::new();
-        loop {
-            commands.drain(..).for_each(|command| self.execute(command));
-            while let Some(event) = self.driver.core().poll_event() {
-                self.event(event);
-            }
-            if self.driver.link.is_over() {
-                break;
-            }
-            if self.driver.turn(None) {
-                self.shared.mailbox.swap(&mut commands);
-            }
-        }
-        let status = lost(self.driver.link.stack.conn());
-        self.shared.gone.get_or_init(|| status.clone());
+impl Engine {
+    /// Does what callers want: call it when the loop was woken.
+    pub fn execute(&mut self, core: &mut Connection, now: Timestamp) {
+        let mut commands = mem::take(&mut self.commands);
         self.shared.mailbox.swap(&mut commands);
-        let waiting = commands.drain(..).filter_map(|command| match command {
-            Command::Start(start) => Some(start.fate),
+        commands.drain(..).for_each(|command| self.obey(core, now, command));
+        self.commands = commands;
+    }
+
+    /// Tells what happened: call it after each read, write and timeout.
+    pub fn dispatch(&mut self, core: &mut Connection) {
+        while let Some(event) = core.poll_event() {
+            self.event(core, event);
+        }
+    }
+
+    /// The connection is over: every call ends with UNAVAILABLE, and so will every other that is tried.
+    pub fn end(mut self, core: &Connection) {
+        let status = lost(core);
+        self.shared.gone.get_or_init(|| status.clone());
+        let waiting = self.shared.mailbox.close().into_iter().filter_map(|command| match command {
+            ClientCommand::Start(start) => Some(start.fate),
             _ => None,
         });
         let running = self.calls.drain(..).flatten().map(|live| live.fate);
         running.chain(waiting).for_each(|fate| fate.0.finish(status.clone().into()));
-        self.shared.mailbox.close();
     }
 
-    fn execute(&mut self, command: Command) {
+    fn obey(&mut self, core: &mut Connection, now: Timestamp, command: ClientCommand) {
         match command {
-            Command::Start(start) => self.start(*start),
-            Command::Send(state, payload, permit) => {
+            ClientCommand::Start(start) => self.start(core, now, *start),
+            ClientCommand::Send(state, payload, permit) => {
                 if let Some(live) = self.live_of(&state) {
                     live.queue.push_back((payload, Some(permit)));
                     let id = live.id;
-                    self.send_queued(id);
+                    self.send_queued(core, id);
                 }
             }
-            Command::CloseSend(state) => {
+            ClientCommand::CloseSend(state) => {
                 if let Some(live) = self.live_of(&state) {
                     live.last = true;
                     let id = live.id;
-                    self.send_queued(id);
+                    self.send_queued(core, id);
                 }
             }
-            Command::Pull(state) => {
+            ClientCommand::Pull(state) => {
                 if let Some(id) = state.id() {
-                    self.pull(id);
+                    self.pull(core, id);
                 }
             }
-            Command::Cancel(state) => {
+            ClientCommand::Cancel(state) => {
                 if let Some(id) = self.live_of(&state).map(|live| live.id) {
-                    self.end(id, Status::cancelled("the call was cancelled on this side").into());
+                    self.finish(core, id, Status::cancelled("the call was cancelled on this side").into());
                 }
             }
-            Command::Close => self.driver.core().drain(now(), None),
+            ClientCommand::Close => core.drain(now, None),
         }
     }
 
-    fn start(&mut self, start: Start) {
-        let mut request = RequestHead::new(Bytes::from_static(start.head.path.as_bytes()), start.head.shape);
-        if !start.head.metadata.is_empty() {
-            request = request.with_metadata(&start.head.metadata);
-        }
-        let options = CallOptions::default().deadline(start.head.deadline);
-        let id = match self.driver.core().start(now(), request, options) {
+    fn start(&mut self, core: &mut Connection, now: Timestamp, start: Start) {
+        let id = match core.start(now, start.head.request(), CallOptions::default().deadline(start.head.deadline)) {
             Ok(id) => id,
-            Err(e) => return start.fate.0.finish(not_started(e, self.driver.link.stack.conn()).into()),
+            Err(e) => return start.fate.0.finish(not_started(e, core).into()),
         };
         lock(&start.fate.0.inner).id = Some(id);
         let last = start.only.is_some();
@@ -376,20 +353,20 @@ impl Background {
             self.calls.resize_with(id.slot() + 1, || None);
         }
         self.calls[id.slot()] = Some(Box::new(Live { id, fate: start.fate, queue, last }));
-        self.send_queued(id);
+        self.send_queued(core, id);
     }
 
-    fn event(&mut self, event: Event) {
+    fn event(&mut self, core: &mut Connection, event: Event) {
         match event {
             Event::Headers { call, .. } => {
-                let headers = self.driver.core().call(call).map(|mut call| call.take_metadata());
+                let headers = core.call(call).map(|mut call| call.take_metadata());
                 if let (Ok(headers), Some(live)) = (headers, self.live(call)) {
                     lock(&live.fate.0.inner).headers = Some(headers);
                     live.fate.0.changed.notify_all();
                 }
             }
-            Event::Readable { call, .. } => self.pull(call),
-            Event::Writable { call, .. } => self.send_queued(call),
+            Event::Readable { call, .. } => self.pull(core, call),
+            Event::Writable { call, .. } => self.send_queued(core, call),
             _ => {}
         }
     }
@@ -403,7 +380,7 @@ impl Background {
     }
 
     /// Moves messages from the core to whoever waits for them, while there is room.
-    fn pull(&mut self, id: CallId) {
+    fn pull(&mut self, core: &mut Connection, id: CallId) {
         loop {
             let Some(live) = self.live(id) else { return };
             let mut inner = lock(&live.fate.0.inner);
@@ -412,12 +389,12 @@ impl Background {
                 return;
             }
             drop(inner);
-            let Ok(mut call) = self.driver.core().call(id) else { return };
+            let Ok(mut call) = core.call(id) else { return };
             match call.recv() {
                 Recv::Message(message) => self.deliver(id, message),
                 Recv::Pending => return,
                 Recv::End => match call.take_outcome() {
-                    Some(outcome) => return self.end(id, outcome.into()),
+                    Some(outcome) => return self.finish(core, id, outcome.into()),
                     None => return,
                 },
             }
@@ -434,8 +411,8 @@ impl Background {
         live.fate.0.changed.notify_all();
     }
 
-    fn end(&mut self, id: CallId, end: End) {
-        if let Ok(call) = self.driver.core().call(id) {
+    fn finish(&mut self, core: &mut Connection, id: CallId, end: End) {
+        if let Ok(call) = core.call(id) {
             call.cancel();
         }
         if self.live(id).is_some()
@@ -446,9 +423,9 @@ impl Background {
     }
 
     /// Hands on what was sent, as far as the core takes it, and then the end.
-    fn send_queued(&mut self, id: CallId) {
+    fn send_queued(&mut self, core: &mut Connection, id: CallId) {
         while let Some((payload, permit)) = self.live(id).and_then(|live| live.queue.pop_front()) {
-            let sent = match self.driver.core().call(id) {
+            let sent = match core.call(id) {
                 Ok(mut call) => call.send(payload),
                 Err(_) => Err(SendError::Ended(payload)),
             };
@@ -460,13 +437,13 @@ impl Background {
                     }
                     return;
                 }
-                Err(SendError::Refused(_, why)) => return self.end(id, Status::resource_exhausted(why.0).into()),
+                Err(SendError::Refused(_, why)) => return self.finish(core, id, Status::resource_exhausted(why.0).into()),
                 // Its outcome is on the way.
                 Err(_) => return,
             }
         }
         if self.live(id).is_some_and(|live| live.last)
-            && let Ok(mut call) = self.driver.core().call(id)
+            && let Ok(mut call) = core.call(id)
         {
             // Closed already is as good.
             let _ = call.close_send();

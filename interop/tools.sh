@@ -54,6 +54,7 @@ build_programs() {
 # serve RUNTIME: starts interop-server on a TCP port ($port) and a Unix socket ($sock).
 serve() {
     local log=$scratch/server-$1.log tries=0
+    : >"$log"
     sock=$scratch/$1.sock
     "$bin/interop-server" --runtime "$1" --listen 127.0.0.1:0 --listen "unix:$sock" >"$log" 2>&1 </dev/null &
     started+=($!)

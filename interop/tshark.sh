@@ -7,6 +7,7 @@ build_programs
 # capture RUNTIME: records a call of each shape on the wire to $scratch/RUNTIME.pcapng.
 capture() {
     local file=$scratch/$1.pcapng log=$scratch/tshark-$1.log tries=0
+    : >"$log"
     tshark -q -i lo -f "tcp port $port" -w "$file" >"$log" 2>&1 </dev/null &
     local pid=$!
     started+=("$pid")

@@ -53,7 +53,7 @@ pub fn core() -> Builder {
     }
 }
 
-/// What to generate, and how. Begins with [`tokio`], [`smol`], [`mio`] or [`core`], ends with [`compile`](Self::compile).
+/// What to generate, and how. Begins with [`tokio()`], [`smol()`], [`mio()`] or [`core()`], ends with [`compile`](Self::compile).
 #[must_use = "nothing is generated before `compile`"]
 pub struct Builder {
     prost: prost_build::Config,
@@ -159,7 +159,7 @@ impl Builder {
         self
     }
 
-    /// Makes no messages: they are in another crate or module, where they were made with [`core`] from the same files.
+    /// Makes no messages: they are in another crate or module, where they were made with [`core()`] from the same files.
     ///
     /// `path` is the module that includes them: `::my_messages`, `crate::messages`.
     pub fn messages_at(mut self, path: impl Into<String>) -> Self {
@@ -171,7 +171,7 @@ impl Builder {
 /// How generated code names things, and what it carries.
 impl Builder {
     /// The path of the runtime's crate (of the one named last), where it is renamed or re-exported: `crate::reexports::pintle_tokio`.
-    /// With [`core`], the path of `pintle-core`.
+    /// With [`core()`], the path of `pintle-core`.
     pub fn crate_path(mut self, path: impl Into<String>) -> Self {
         match self.glue.last_mut() {
             Some(glue) => glue.krate = path.into(),

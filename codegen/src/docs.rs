@@ -117,7 +117,7 @@ impl Walk<'_> {
         if !text.is_empty() && !trailing.is_empty() {
             text.push(String::new());
         }
-        drop(trailing);
+        text.extend(trailing);
         if text.is_empty() && !default.is_empty() {
             text.push(default);
         }

@@ -30,7 +30,7 @@
 //! | descriptors | `FILE_DESCRIPTOR_SET` (custom options kept, comments left out) and, for each service, an enum of its methods with path and shape | pintle-core |
 //! | glue | for each service a client, a trait and a server | the preset's |
 //!
-//! The preset chooses the glue: [`tokio`] and [`smol`] make async traits, [`mio`] makes callback traits, [`core`] makes none.
+//! The preset chooses the glue: [`tokio()`] and [`smol()`] make async traits, [`mio()`] makes callback traits, [`core()`] makes none.
 //! Several go together, over one set of messages: `pintle_build::tokio().and_mio()` puts the glue into modules `on_tokio` and `on_mio`
 //! of each package. Parts can be left out or made in different crates: see [`Builder::client`], [`Builder::server`],
 //! [`Builder::descriptors`] and [`Builder::messages_at`].

@@ -22,6 +22,9 @@ pub(crate) struct Parsed {
 
 /// Reads `protos` and what they import. An empty list of includes stands for the folders of the files themselves.
 pub(crate) fn parse(protos: &[PathBuf], includes: &[PathBuf]) -> Result<Parsed, Error> {
+    if protos.is_empty() {
+        return Err(Error::message("no .proto file was given"));
+    }
     let includes = if includes.is_empty() { folders(protos) } else { includes.to_vec() };
     check_includes(&includes)?;
     let disk = Disk { includes, seen: Rc::default() };

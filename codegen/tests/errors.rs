@@ -172,6 +172,11 @@ fn missing_files_and_directories_say_what_was_there() {
         dir.generate(pintle_build::core().include(&include), &["proto/greeter.proto"]).expect_err("a misspelt directory").to_string();
     assert!(shown.contains(&format!("the include directory `{}` does not exist", include.display())), "{shown}");
 
+    let shown = dir.generate(pintle_build::core(), &["proto"]).expect_err("a directory").to_string();
+    assert!(shown.contains(&format!("cannot read `{}`: ", dir.path("proto").display())), "{shown}");
+    let shown = dir.generate(pintle_build::core(), &[]).expect_err("nothing").to_string();
+    assert!(shown.contains("no .proto file was given"), "{shown}");
+
     let dir = Dir::new(&[("a/x.proto", "syntax = \"proto3\";"), ("b/y.proto", "")]);
     let shown = dir.generate(pintle_build::core().include(dir.path("b")), &["a/x.proto"]).expect_err("a is not included").to_string();
     assert!(shown.contains("is in none of the include directories"), "{shown}");

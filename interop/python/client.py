@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import threading
 import time
 import uuid
 
@@ -300,8 +301,13 @@ def cases(target):
         yield case.__name__, lambda case=case: case(stub)
     channel.close()
     for case in AIO:
-        yield case.__name__, lambda case=case: asyncio.run(with_aio_stub(case, target))
+        yield case.__name__, lambda case=case: asyncio.run_coroutine_threadsafe(with_aio_stub(case, target), LOOP).result()
     yield "vanishes", lambda: vanishes(target)
+
+
+# One loop for all: grpcio's poller stays with the loop that it met first.
+LOOP = asyncio.new_event_loop()
+threading.Thread(target=LOOP.run_forever, daemon=True).start()
 
 
 async def with_aio_stub(case, target):

@@ -90,11 +90,11 @@ class Interop(rpc.InteropServicer):
         return pb.Empty()
 
     def Hang(self, request, context):
-        over = threading.Event()
-        context.add_callback(over.set)
+        # grpcio does not resume a generator whose call has ended: the callback tells.
+        context.add_callback(lambda: self.board.end(request.key))
         yield pb.Item(text=request.key)
-        over.wait()
-        self.board.end(request.key)
+        while not self.board.wait_ended(request.key, 60):
+            pass
 
     def Ended(self, request, context):
         return pb.EndedReply(ended=self.board.wait_ended(request.key, 10))

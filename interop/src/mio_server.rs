@@ -25,8 +25,11 @@ pub fn serve(addresses: &[String]) -> Result<(), Wrong> {
     let board = Board::default();
     let mut config = Config::default();
     configure(&mut config);
-    let mut server = Server::new().config(config).add(move || InteropServer::new(Service { board: board.clone(), gathered: HashMap::new() }));
-    server = server.http(|request| matches!(request.method.as_str(), "GET" | "HEAD").then(|| HttpResponse::text(hello(&request.method, &request.path))));
+    let mut server =
+        Server::new().config(config).add(move || InteropServer::new(Service { board: board.clone(), gathered: HashMap::new() }));
+    server = server.http(|request| {
+        matches!(request.method.as_str(), "GET" | "HEAD").then(|| HttpResponse::text(hello(&request.method, &request.path)))
+    });
     for address in addresses {
         server = server.listen(address)?;
     }
@@ -109,7 +112,7 @@ impl InteropService for Service {
     }
 
     fn chat(&mut self, out: Replies<Item>) -> Box<dyn Receiver<Item>> {
-        Box::new(Chatting { out, waiting: None, ended: false })
+        Box::new(Chatting { out, waiting: None })
     }
 
     fn nothing(&mut self, _: Empty, call: Unary<Empty>) {
@@ -190,18 +193,13 @@ struct Chatting {
     out: Replies<Item>,
     /// An answer that came back because the client does not read.
     waiting: Option<Item>,
-    ended: bool,
 }
 
 impl Chatting {
     fn answer(&mut self, item: Item) {
-        match self.out.send(item) {
-            Err(SendError::Blocked(item)) => {
-                self.waiting = Some(item);
-                self.out.pause();
-            }
-            _ if self.ended => self.out.finish(Status::ok()),
-            _ => {}
+        if let Err(SendError::Blocked(item)) = self.out.send(item) {
+            self.waiting = Some(item);
+            self.out.pause(); // neither messages nor their end are delivered until `resume`
         }
     }
 }
@@ -219,9 +217,6 @@ impl Receiver<Item> for Chatting {
     }
 
     fn on_end(&mut self) {
-        self.ended = true;
-        if self.waiting.is_none() {
-            self.out.finish(Status::ok());
-        }
+        self.out.finish(Status::ok());
     }
 }

@@ -4,7 +4,10 @@ use crate::{
     Wrong, between, equal,
     expect::{self, BIG, DEADLINE_KEY, IN_FLIGHT, SIZES, STATUS_DETAILS, STATUS_MESSAGE, TOO_BIG},
     fails,
-    pb::{Empty, ExpandRequest, FailRequest, GatherRequest, HangRequest, Item, Summary, WaitRequest, on_tokio::{AbsentClient, InteropClient}},
+    pb::{
+        Empty, ExpandRequest, FailRequest, GatherRequest, HangRequest, Item, Summary, WaitRequest,
+        on_tokio::{AbsentClient, InteropClient},
+    },
     unique,
 };
 use pintle_tokio::{Code, Status};

@@ -22,7 +22,9 @@ use tokio::{sync::watch, time};
 /// An address cannot be listened at.
 pub async fn serve(addresses: &[String]) -> Result<(), Wrong> {
     let mut server = Server::new().configure(configure).add(InteropServer::new(Service(watch::Sender::default())));
-    server = server.http(|request| matches!(request.method.as_str(), "GET" | "HEAD").then(|| HttpResponse::text(hello(&request.method, &request.path))));
+    server = server.http(|request| {
+        matches!(request.method.as_str(), "GET" | "HEAD").then(|| HttpResponse::text(hello(&request.method, &request.path)))
+    });
     for address in addresses {
         server = server.listen(address)?;
     }

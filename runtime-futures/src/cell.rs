@@ -1,13 +1,13 @@
 //! What a call's handles and the owner of its connection share: a mailbox each way under one short lock.
 //!
-//! Handles never see the connection and the owner never runs user code under this lock. A handle that changed
-//! something marks the cell; a marked cell is in the command queue exactly once.
+//! Handles never see the connection, and no foreign code runs under this lock. A handle that changed something marks
+//! the cell; a marked cell is in the command queue exactly once, and the owner serves it.
 
 use crate::{
     fifo::Fifo,
     queue::{Command, Queue},
 };
-use pintle_core::{Code, Message, Metadata, Payload, Status};
+use pintle_core::{Call, Code, Message, Metadata, Payload, Recv, SendError, Shape, Status, Timestamp, grpc::Origin};
 use std::{
     any::Any,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -15,57 +15,64 @@ use std::{
 };
 
 /// Octets of messages that a call may have on their way to the connection. One message is always taken.
-pub(crate) const SEND_PERMIT: usize = 64 << 10;
+const SEND_PERMIT: usize = 64 << 10;
 /// Octets of received messages that the owner puts into a mailbox ahead of the reader.
-pub(crate) const PREFETCH: usize = 64 << 10;
-
+const PREFETCH: usize = 64 << 10;
 /// The slot of a call that its owner has not started yet.
-pub(crate) const NO_SLOT: u32 = u32::MAX;
+const NO_SLOT: u32 = u32::MAX;
 
 /// See the module's head.
-pub(crate) struct CallCell {
+pub struct CallCell {
     state: Mutex<State>,
 }
 
-pub(crate) struct State {
-    pub(crate) queue: Arc<Queue>,
+struct State {
+    side: Side,
+    queue: Arc<Queue>,
     /// Where the owner keeps this call.
-    pub(crate) slot: u32,
+    slot: u32,
     /// In the command queue, or about to be looked at by the owner.
-    pub(crate) dirty: bool,
+    dirty: bool,
 
     /// Messages for the peer, and their octets: the permit that is in use.
-    pub(crate) outbox: Fifo<Payload>,
-    pub(crate) queued: usize,
-    pub(crate) closing: Closing,
+    outbox: Fifo<Payload>,
+    queued: usize,
+    closing: Closing,
     /// Client: nobody wants this call any more.
-    pub(crate) abandoned: bool,
+    abandoned: bool,
 
     /// Messages from the peer.
-    pub(crate) inbox: Fifo<Message>,
-    pub(crate) inbox_octets: usize,
+    inbox: Fifo<Message>,
+    inbox_octets: usize,
     /// The owner stopped filling the inbox because it was full.
-    pub(crate) stalled: bool,
+    stalled: bool,
     /// The peer sends no more messages than those in the inbox.
-    pub(crate) input_ended: bool,
+    input_ended: bool,
     /// Client: the reader wants the outcome, not single messages.
-    pub(crate) wake_at_end_only: bool,
-    /// Client: the response's head was seen.
-    pub(crate) head: Option<Metadata>,
+    whole: bool,
+    /// Client: the response's head, once it was seen.
+    head: Option<Metadata>,
     /// The call is over. Client: its outcome. Server: why the handler should stop.
-    pub(crate) over: Option<Status>,
+    over: Option<Status>,
     /// Client: the trailing metadata of the outcome.
-    pub(crate) trailers: Metadata,
+    trailers: Metadata,
 
     sender: Option<Waker>,
     reader: Option<Waker>,
     handler: Option<Waker>,
-    pub(crate) extra: Option<Box<Extra>>,
+    extra: Option<Box<Extra>>,
+}
+
+/// Which side of the call an end belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    Client,
+    Server,
 }
 
 /// How the sending half shall end, after the outbox.
-#[derive(Debug, Default)]
-pub(crate) enum Closing {
+#[derive(Default)]
+enum Closing {
     #[default]
     Open,
     /// Client: END_STREAM.
@@ -78,70 +85,266 @@ pub(crate) enum Closing {
 
 /// What few calls need.
 #[derive(Default)]
-pub(crate) struct Extra {
-    pub(crate) headers: Metadata,
-    pub(crate) headers_sent: bool,
-    pub(crate) flush_headers: bool,
-    pub(crate) trailers: Metadata,
-    pub(crate) extensions: Vec<Arc<dyn Any + Send + Sync>>,
-    pub(crate) listeners: Vec<Waker>,
-    /// Client: what `start` needs.
-    pub(crate) start: Option<Start>,
+pub struct Extra {
+    /// Server: the response's initial metadata.
+    pub headers: Metadata,
+    /// Server: send it now.
+    pub flush_headers: bool,
+    /// Server: the response's trailing metadata.
+    pub trailers: Metadata,
+    /// Values that the application keeps with the call.
+    pub extensions: Vec<Arc<dyn Any + Send + Sync>>,
+    headers_sent: bool,
+    listeners: Vec<Waker>,
+    start: Option<Start>,
 }
 
 /// Client: the head of a call that has not started.
 pub(crate) struct Start {
     pub(crate) path: &'static str,
-    pub(crate) shape: pintle_core::Shape,
+    pub(crate) shape: Shape,
     pub(crate) metadata: Metadata,
-    pub(crate) deadline: Option<pintle_core::Timestamp>,
+    pub(crate) deadline: Option<Timestamp>,
 }
 
+/// How far [`CallCell::serve`] came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Served {
+    /// The call goes on.
+    Running,
+    /// Server: the call is over for a reason of ours; its handler must stop.
+    Stopped,
+    /// The connection has given up the call's slot.
+    Finished,
+}
+
+/// For the owner.
 impl CallCell {
-    /// Server: the cell of a call in `slot`.
-    pub(crate) fn accepted(queue: &Arc<Queue>, slot: u32, input_ended: bool) -> Arc<Self> {
-        Arc::new(Self { state: Mutex::new(State { input_ended, ..State::new(Arc::clone(queue), slot, false) }) })
-    }
-
-    /// Client: the cell of a call to be started. It counts as marked until the owner has a slot for it.
-    pub(crate) fn starting(queue: Arc<Queue>, start: Start) -> State {
-        let mut state = State::new(queue, NO_SLOT, true);
-        state.extra = Some(Box::new(Extra { start: Some(start), ..Extra::default() }));
-        state
-    }
-
-    pub(crate) fn from_state(state: State) -> Arc<Self> {
+    /// Server: the cell of a call in `slot`. `streams`: its handler reads the request as a stream.
+    #[must_use]
+    pub fn accepted(queue: &Arc<Queue>, slot: u32, streams: bool) -> Arc<Self> {
+        let state = State { slot, input_ended: !streams, ..State::new(Side::Server, Arc::clone(queue)) };
         Arc::new(Self { state: Mutex::new(state) })
     }
 
-    /// Owner: makes a cell that nobody else holds as new, keeping its memory. False: somebody holds it.
-    pub(crate) fn recycle(cell: &mut Arc<Self>, slot: u32, input_ended: bool) -> bool {
+    /// Server: makes a cell that nobody else holds as new, keeping its memory. False: somebody holds it.
+    pub fn recycle(cell: &mut Arc<Self>, slot: u32, streams: bool) -> bool {
         let Some(cell) = Arc::get_mut(cell) else { return false };
         let state = cell.state.get_mut().unwrap_or_else(PoisonError::into_inner);
-        state.reset(slot, input_ended);
+        let queue = Arc::clone(&state.queue);
+        let (mut outbox, mut inbox) = (std::mem::take(&mut state.outbox), std::mem::take(&mut state.inbox));
+        outbox.clear();
+        inbox.clear();
+        *state = State { outbox, inbox, slot, input_ended: !streams, ..State::new(Side::Server, queue) };
         true
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
-        // Nothing under this lock runs foreign code, so a poisoned one is whole.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Does whatever the cell and the connection allow now.
+    pub fn serve(&self, mut call: Call<'_>) -> Served {
+        let mut state = self.lock();
+        state.dirty = false;
+        if state.abandoned {
+            call.cancel();
+            drop(state);
+            self.end(local(Code::Cancelled, "cancelled by the caller"), Metadata::new());
+            return Served::Finished;
+        }
+        if let Err(refused) = state.push_out(&mut call) {
+            let side = state.side;
+            drop(state);
+            self.end(refused, Metadata::new());
+            if side == Side::Server {
+                return Served::Stopped;
+            }
+            call.cancel();
+            return Served::Finished;
+        }
+        match std::mem::take(&mut state.closing) {
+            Closing::Finish(status) if state.outbox.is_empty() => {
+                call.finish(&status, state.extra.as_ref().map(|extra| &extra.trailers));
+                return Served::Finished;
+            }
+            Closing::Half if state.outbox.is_empty() => {
+                state.closing = Closing::Done;
+                // A call that has ended needs no closing.
+                let _ = call.close_send();
+            }
+            later => state.closing = later,
+        }
+        state.pull(&mut call);
+        if state.side == Side::Client
+            && state.input_ended
+            && let Some(outcome) = call.take_outcome()
+        {
+            drop(state);
+            self.end(outcome.status, outcome.trailers);
+            return Served::Finished;
+        }
+        let sender = if state.queued < SEND_PERMIT { state.sender.take() } else { None };
+        let reader = if state.whole { None } else { state.reader.take() };
+        drop(state);
+        sender.into_iter().chain(reader).for_each(Waker::wake);
+        Served::Running
     }
 
-    /// Changes the state and tells the owner.
-    pub(crate) fn update(&self, change: impl FnOnce(&mut State)) {
+    /// The call is over; handles see `status`. What waits to go out is dropped.
+    pub fn end(&self, status: Status, trailers: Metadata) {
         let mut state = self.lock();
-        change(&mut state);
+        if state.over.is_some() {
+            return;
+        }
+        // Who gets an error gets only that: the metadata is in it.
+        let bare = status.is_ok() || trailers.is_empty();
+        state.over = Some(if bare { status } else { status.with_metadata(trailers.clone()) });
+        state.trailers = trailers;
+        state.outbox.clear();
+        state.queued = 0;
+        let listeners = state.extra.as_mut().map(|extra| std::mem::take(&mut extra.listeners)).unwrap_or_default();
+        let wakers = [state.sender.take(), state.reader.take(), state.handler.take()];
+        drop(state);
+        wakers.into_iter().flatten().chain(listeners).for_each(Waker::wake);
+    }
+
+    /// Client: the response's head is here.
+    pub(crate) fn head(&self, metadata: Metadata) {
+        let mut state = self.lock();
+        state.head = Some(metadata);
+        let reader = if state.whole { None } else { state.reader.take() };
+        drop(state);
+        reader.into_iter().for_each(Waker::wake);
+    }
+
+    /// Client: starts the call by `start`, which answers its slot. Not if nobody waits for it any more.
+    pub(crate) fn start<T, E>(&self, start: impl FnOnce(&Start) -> Result<(u32, T), E>) -> Option<Result<T, E>> {
+        let mut state = self.lock();
+        if state.abandoned || state.over.is_some() {
+            return None;
+        }
+        let started = start(state.extra.as_ref()?.start.as_ref()?);
+        Some(started.map(|(slot, value)| {
+            state.extra = None;
+            state.slot = slot;
+            value
+        }))
+    }
+
+    /// Client: another connection shall start the call.
+    pub(crate) fn move_to(&self, queue: &Arc<Queue>) {
+        self.lock().queue = Arc::clone(queue);
+    }
+
+    /// Client: whether somebody still waits for a call that has not started, and until when.
+    pub(crate) fn waits(&self) -> (bool, Option<Timestamp>) {
+        let state = self.lock();
+        let start = state.extra.as_ref().and_then(|extra| extra.start.as_ref());
+        (!state.abandoned && state.over.is_none(), start.and_then(|start| start.deadline))
+    }
+}
+
+/// For handlers and what surrounds them.
+impl CallCell {
+    /// The handler is gone; its last message, if any, and its status go out.
+    pub fn end_handler(&self, result: Result<Option<Payload>, Status>) {
+        let mut state = self.lock();
+        let status = match result {
+            Ok(message) => {
+                if let Some(message) = message.filter(|_| state.over.is_none()) {
+                    state.queued += message.len();
+                    state.outbox.push(message);
+                }
+                Status::ok()
+            }
+            Err(status) => status,
+        };
+        state.closing = Closing::Finish(status);
         mark(state);
+    }
+
+    /// The status to stop with, else wakes the handler's task when there is one.
+    pub fn poll_stop(&self, cx: &mut Context<'_>) -> Poll<Status> {
+        let mut state = self.lock();
+        match &state.over {
+            Some(status) => Poll::Ready(status.clone()),
+            None => {
+                store(&mut state.handler, cx.waker());
+                Poll::Pending
+            }
+        }
+    }
+
+    /// Anybody: ready when the call is over.
+    pub fn poll_over(&self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut state = self.lock();
+        if state.over.is_some() {
+            return Poll::Ready(());
+        }
+        let listeners = &mut state.extra.get_or_insert_default().listeners;
+        if !listeners.iter().any(|known| known.will_wake(cx.waker())) {
+            listeners.push(cx.waker().clone());
+        }
+        Poll::Pending
+    }
+
+    /// Why the call is over, if it is.
+    #[must_use]
+    pub fn over(&self) -> Option<Status> {
+        self.lock().over.clone()
+    }
+
+    /// Whether it is over.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.lock().over.is_some()
+    }
+
+    /// Neither over nor with anything but a message to send.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        let state = self.lock();
+        state.extra.is_none() && state.over.is_none()
+    }
+
+    /// Looks at or changes what few calls need. `change` runs under the lock and must not call foreign code.
+    pub fn extra<T>(&self, change: impl FnOnce(&mut Extra) -> T) -> T {
+        let mut state = self.lock();
+        let extra = state.extra.get_or_insert_default();
+        let value = change(extra);
+        if extra.flush_headers && !extra.headers_sent {
+            mark(state);
+        }
+        value
+    }
+
+    /// The queue of the call's connection.
+    #[must_use]
+    pub fn queue(&self) -> Arc<Queue> {
+        Arc::clone(&self.lock().queue)
+    }
+}
+
+/// For handles.
+impl CallCell {
+    /// Client: a call to be started, with its one message or with none yet. It counts as marked until it has a slot.
+    pub(crate) fn starting(queue: Arc<Queue>, start: Start, request: Option<Payload>) -> Arc<Self> {
+        let mut state = State { dirty: true, ..State::new(Side::Client, queue) };
+        state.whole = matches!(start.shape, Shape::Unary | Shape::ClientStreaming);
+        state.extra = Some(Box::new(Extra { start: Some(start), ..Extra::default() }));
+        if let Some(request) = request {
+            state.queued = request.len();
+            state.outbox.push(request);
+            state.closing = Closing::Half;
+        }
+        Arc::new(Self { state: Mutex::new(state) })
     }
 
     /// Puts `message` on its way once the permit allows, and takes it out of the option then.
     pub(crate) fn poll_send(&self, message: &mut Option<Payload>, cx: &mut Context<'_>) -> Poll<Result<(), Status>> {
         let mut state = self.lock();
         if let Some(status) = &state.over {
-            return Poll::Ready(Err(stopped(status)));
-        }
-        if !matches!(state.closing, Closing::Open) {
-            return Poll::Ready(Err(Status::new(Code::Internal, "a message was sent after the sender was closed")));
+            return Poll::Ready(Err(match status.code() {
+                Code::Ok => local(Code::Cancelled, "the peer ended the call and takes no more messages"),
+                _ => status.clone(),
+            }));
         }
         let octets = message.as_ref().map_or(0, Payload::len);
         if state.queued > 0 && state.queued + octets > SEND_PERMIT {
@@ -156,6 +359,24 @@ impl CallCell {
         Poll::Ready(Ok(()))
     }
 
+    /// Client: no more messages follow.
+    pub(crate) fn close_send(&self) {
+        let mut state = self.lock();
+        if state.side == Side::Client && matches!(state.closing, Closing::Open) {
+            state.closing = Closing::Half;
+            mark(state);
+        }
+    }
+
+    /// Client: nobody waits for this call any more; RST_STREAM(CANCEL) follows if it still runs.
+    pub(crate) fn abandon(&self) {
+        let mut state = self.lock();
+        if state.side == Side::Client && state.over.is_none() {
+            state.abandoned = true;
+            mark(state);
+        }
+    }
+
     /// The next message; `None` after the last.
     pub(crate) fn poll_message(&self, cx: &mut Context<'_>) -> Poll<Result<Option<Message>, Status>> {
         let mut state = self.lock();
@@ -168,75 +389,58 @@ impl CallCell {
             return Poll::Ready(Ok(Some(message)));
         }
         match &state.over {
-            Some(status) if status.code() == Code::Ok => return Poll::Ready(Ok(None)),
-            Some(status) => return Poll::Ready(Err(status.clone())),
-            None if state.input_ended => return Poll::Ready(Ok(None)),
-            None => {}
+            Some(status) if !status.is_ok() => return Poll::Ready(Err(status.clone())),
+            None if !state.input_ended => {}
+            _ => return Poll::Ready(Ok(None)),
         }
         store(&mut state.reader, cx.waker());
         Poll::Pending
     }
 
-    /// Ready when `ready` says so, asked again whenever the owner has news for the reader.
-    pub(crate) fn poll_news<T>(&self, cx: &mut Context<'_>, ready: impl FnOnce(&mut State) -> Option<T>) -> Poll<T> {
+    /// Client: the response's head (empty if the call ended without). Server: empty.
+    pub(crate) fn poll_head(&self, cx: &mut Context<'_>) -> Poll<Metadata> {
         let mut state = self.lock();
-        match ready(&mut state) {
-            Some(value) => Poll::Ready(value),
-            None => {
-                store(&mut state.reader, cx.waker());
-                Poll::Pending
-            }
+        if state.head.is_none() && state.over.is_none() && state.side == Side::Client {
+            store(&mut state.reader, cx.waker());
+            return Poll::Pending;
         }
+        Poll::Ready(state.head.clone().unwrap_or_default())
     }
 
-    /// Handler's task: the status to stop with, else wakes the task when there is one.
-    pub(crate) fn poll_stop(&self, cx: &mut Context<'_>) -> Poll<Status> {
+    /// Client: the trailing metadata, once the call is over.
+    pub(crate) fn take_trailers(&self) -> Option<Metadata> {
+        let mut state = self.lock();
+        state.over.is_some().then(|| std::mem::take(&mut state.trailers))
+    }
+
+    /// Client: the one message of a call that is over, between its head and its trailers.
+    pub(crate) fn poll_response(&self, cx: &mut Context<'_>) -> Poll<Result<(Message, Metadata, Metadata), Status>> {
         let mut state = self.lock();
         match &state.over {
-            Some(status) => Poll::Ready(status.clone()),
             None => {
-                store(&mut state.handler, cx.waker());
-                Poll::Pending
+                store(&mut state.reader, cx.waker());
+                return Poll::Pending;
             }
+            Some(status) if !status.is_ok() => return Poll::Ready(Err(status.clone())),
+            Some(_) => {}
         }
+        let message = state.inbox.pop().ok_or_else(|| Status::internal("the call ended with OK and without a message"))?;
+        Poll::Ready(Ok((message, state.head.take().unwrap_or_default(), std::mem::take(&mut state.trailers))))
     }
 
-    /// Anybody: ready when the call is over.
-    pub(crate) fn poll_over(&self, cx: &mut Context<'_>) -> Poll<()> {
-        let mut state = self.lock();
-        if state.over.is_some() {
-            return Poll::Ready(());
-        }
-        let listeners = &mut state.extra().listeners;
-        if !listeners.iter().any(|known| known.will_wake(cx.waker())) {
-            listeners.push(cx.waker().clone());
-        }
-        Poll::Pending
-    }
-
-    /// Owner: the call is over; handles see `status`. What waits to go out is dropped.
-    pub(crate) fn end(&self, status: Status, trailers: Metadata) {
-        let mut state = self.lock();
-        if state.over.is_some() {
-            return;
-        }
-        state.over = Some(status);
-        state.trailers = trailers;
-        state.outbox.clear();
-        state.queued = 0;
-        let listeners = state.extra.as_mut().map(|extra| std::mem::take(&mut extra.listeners)).unwrap_or_default();
-        let wakers = [state.sender.take(), state.reader.take(), state.handler.take()];
-        drop(state);
-        wakers.into_iter().flatten().chain(listeners).for_each(Waker::wake);
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing under this lock runs foreign code, so a poisoned one is whole.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl State {
-    fn new(queue: Arc<Queue>, slot: u32, dirty: bool) -> Self {
+    fn new(side: Side, queue: Arc<Queue>) -> Self {
         Self {
+            side,
             queue,
-            slot,
-            dirty,
+            slot: NO_SLOT,
+            dirty: false,
             outbox: Fifo::default(),
             queued: 0,
             closing: Closing::Open,
@@ -245,7 +449,7 @@ impl State {
             inbox_octets: 0,
             stalled: false,
             input_ended: false,
-            wake_at_end_only: false,
+            whole: false,
             head: None,
             over: None,
             trailers: Metadata::new(),
@@ -256,41 +460,52 @@ impl State {
         }
     }
 
-    fn reset(&mut self, slot: u32, input_ended: bool) {
-        let queue = Arc::clone(&self.queue);
-        let (mut outbox, mut inbox) = (std::mem::take(&mut self.outbox), std::mem::take(&mut self.inbox));
-        outbox.clear();
-        inbox.clear();
-        *self = Self { outbox, inbox, input_ended, ..Self::new(queue, slot, false) };
-    }
-
-    pub(crate) fn extra(&mut self) -> &mut Extra {
-        self.extra.get_or_insert_default()
-    }
-
-    /// Server: the handler is gone; its last message, if any, and its status go out.
-    pub(crate) fn end_handler(&mut self, result: Result<Option<Payload>, Status>) {
-        let status = match result {
-            Ok(None) => Status::ok(),
-            Ok(Some(message)) if self.over.is_none() => {
-                self.queued += message.len();
-                self.outbox.push(message);
-                Status::ok()
+    /// Moves headers and messages to the connection, as far as it takes them. `Err`: a message can never be sent.
+    fn push_out(&mut self, call: &mut Call<'_>) -> Result<(), Status> {
+        let ending = !self.outbox.is_empty() || matches!(self.closing, Closing::Finish(_));
+        if let Some(extra) = &mut self.extra
+            && !extra.headers_sent
+            && (extra.flush_headers || ending)
+        {
+            extra.headers_sent = true;
+            // The call may have ended meanwhile; keys and values were checked when they were added.
+            let _ = call.send_headers(&extra.headers, extra.flush_headers);
+        }
+        while let Some(message) = self.outbox.pop() {
+            let octets = message.len();
+            match call.send(message) {
+                Ok(()) => self.queued -= octets,
+                Err(SendError::Blocked(message)) => {
+                    self.outbox.put_back(message);
+                    return Ok(());
+                }
+                Err(SendError::Refused(_, misuse)) => return Err(local(Code::ResourceExhausted, misuse.0)),
+                Err(_) => {
+                    // The call is over, which the owner will learn from the connection.
+                    self.outbox.clear();
+                    self.queued = 0;
+                }
             }
-            Ok(Some(_)) => Status::ok(),
-            Err(status) => status,
-        };
-        self.closing = Closing::Finish(status);
+        }
+        Ok(())
     }
 
-    /// Owner: a sender that waits for its permit, if there is room now.
-    pub(crate) fn sender_to_wake(&mut self) -> Option<Waker> {
-        if self.queued < SEND_PERMIT { self.sender.take() } else { None }
-    }
-
-    /// Owner: the reader, if what has come concerns it.
-    pub(crate) fn reader_to_wake(&mut self) -> Option<Waker> {
-        if self.wake_at_end_only && self.over.is_none() { None } else { self.reader.take() }
+    /// Moves messages from the connection to the mailbox, as far as the reader wants them.
+    fn pull(&mut self, call: &mut Call<'_>) {
+        while !self.input_ended {
+            if self.inbox_octets >= PREFETCH && !self.whole {
+                self.stalled = true;
+                return;
+            }
+            match call.recv() {
+                Recv::Message(message) => {
+                    self.inbox_octets += message.payload.len();
+                    self.inbox.push(message);
+                }
+                Recv::Pending => return,
+                Recv::End => self.input_ended = true,
+            }
+        }
     }
 }
 
@@ -302,17 +517,7 @@ fn mark(mut state: MutexGuard<'_, State>) {
     state.dirty = true;
     let owner = state.queue.push_quietly(Command::Call(state.slot));
     drop(state);
-    if let Some(owner) = owner {
-        owner.wake();
-    }
-}
-
-/// What a sender is told when the call ended: OK means that the peer wants nothing more.
-fn stopped(status: &Status) -> Status {
-    match status.code() {
-        Code::Ok => Status::new(Code::Cancelled, "the peer ended the call and takes no more messages"),
-        _ => status.clone(),
-    }
+    owner.into_iter().for_each(Waker::wake);
 }
 
 fn store(place: &mut Option<Waker>, waker: &Waker) {
@@ -321,3 +526,9 @@ fn store(place: &mut Option<Waker>, waker: &Waker) {
         _ => *place = Some(waker.clone()),
     }
 }
+
+pub(crate) fn local(code: Code, message: &str) -> Status {
+    Status::new(code, message).with_origin(Origin::Local)
+}
+
+crate::opaque!(CallCell, Extra);

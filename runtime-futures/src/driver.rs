@@ -7,6 +7,7 @@ use crate::{
 use pintle_core::{Connection, Endpoint, Event, Timestamp};
 use std::{
     cell::RefCell,
+    fmt,
     io::{ErrorKind, IoSlice},
     marker::PhantomData,
     sync::Arc,
@@ -31,7 +32,7 @@ thread_local! {
 }
 
 /// What the driver serves: the server's dispatcher or the client's calls.
-pub(crate) trait App {
+pub trait App {
     /// A command other than `Drain`.
     fn command(&mut self, now: Timestamp, conn: &mut Connection, command: Command);
     /// An event of the connection.
@@ -43,7 +44,7 @@ pub(crate) trait App {
 }
 
 /// See the module's head. Poll it until it is ready.
-pub(crate) struct Driver<R: Runtime, E, S, A> {
+pub struct Driver<R: Runtime, E, S, A> {
     io: S,
     endpoint: E,
     pub(crate) app: A,
@@ -80,7 +81,9 @@ enum Phase {
 impl<R: Runtime, E, S, A> Unpin for Driver<R, E, S, A> {}
 
 impl<R: Runtime, E: Endpoint, S: Io, A: App> Driver<R, E, S, A> {
-    pub(crate) fn new(runtime: &R, io: S, endpoint: E, app: A, queue: Arc<Queue>) -> Self {
+    /// The owner of `endpoint`, which `queue` reaches.
+    #[must_use]
+    pub fn new(runtime: &R, io: S, endpoint: E, app: A, queue: Arc<Queue>) -> Self {
         Self {
             io,
             endpoint,
@@ -99,8 +102,8 @@ impl<R: Runtime, E: Endpoint, S: Io, A: App> Driver<R, E, S, A> {
         }
     }
 
-    /// Ready when the connection is over and the stream closed.
-    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+    /// Ready when the connection is over and the stream closed. Poll it in one task until then.
+    pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         self.register(cx);
         for _ in 0..TURNS {
             let progress = match self.phase {
@@ -135,7 +138,7 @@ impl<R: Runtime, E: Endpoint, S: Io, A: App> Driver<R, E, S, A> {
         }
         progress |= self.settle(now);
         if self.endpoint.wants().write {
-            if !self.waited && self.queue.runnable.load(std::sync::atomic::Ordering::Relaxed) > 0 {
+            if !self.waited && self.queue.expects_handlers() {
                 // Replies of handlers that are about to run go out in the same write.
                 self.waited = true;
                 cx.waker().wake_by_ref();
@@ -295,5 +298,15 @@ impl<R: Runtime, E: Endpoint, S: Io, A: App> Driver<R, E, S, A> {
         }
         self.phase = Phase::Gone;
         Poll::Ready(())
+    }
+}
+
+impl<R: Runtime, E, S, A> fmt::Debug for Driver<R, E, S, A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Driver")
+            .field("phase", &self.phase)
+            .field("input", &self.input)
+            .field("output", &self.output)
+            .finish_non_exhaustive()
     }
 }

@@ -5,11 +5,17 @@ use pintle_core::{
     codec::{self, Codec},
 };
 
-pub(crate) fn encode<C: Codec>(item: &C::Item) -> Payload {
+/// The octets of a message.
+#[must_use]
+pub fn encode<C: Codec>(item: &C::Item) -> Payload {
     codec::to_payload::<C>(item)
 }
 
-pub(crate) fn decode<C: Codec>(message: Message) -> Result<C::Item, Status> {
+/// The message in these octets.
+///
+/// # Errors
+/// They are no such message, or compressed though nothing was agreed on: INTERNAL.
+pub fn decode<C: Codec>(message: Message) -> Result<C::Item, Status> {
     if message.compressed {
         // grpc compression.md: a set flag without an agreed coding is INTERNAL.
         return Err(Status::internal("the message is compressed, but no compression was agreed on"));

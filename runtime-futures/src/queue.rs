@@ -6,7 +6,6 @@
 use crate::cell::CallCell;
 use pintle_core::{Status, Timestamp};
 use std::{
-    fmt,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -16,7 +15,7 @@ use std::{
 };
 
 /// What the owner is asked to do.
-pub(crate) enum Command {
+pub enum Command {
     /// The cell in this slot has something for the owner. Idempotent: a stale slot does no harm.
     Call(u32),
     /// The inline handler in this slot was woken.
@@ -28,12 +27,12 @@ pub(crate) enum Command {
 }
 
 /// See the module's head.
-pub(crate) struct Queue {
+pub struct Queue {
     inner: Mutex<Inner>,
     /// Commands wait: lets the owner look without the lock.
     pending: AtomicBool,
     /// Handlers spawned and not polled to their first rest: the owner waits a turn for their replies before it flushes.
-    pub(crate) runnable: AtomicUsize,
+    runnable: AtomicUsize,
     now: fn() -> Timestamp,
 }
 
@@ -46,17 +45,35 @@ struct Inner {
 }
 
 impl Queue {
-    pub(crate) fn new(now: fn() -> Timestamp) -> Arc<Self> {
+    /// An empty one; `now` is the clock of its owner's runtime.
+    #[must_use]
+    pub fn new(now: fn() -> Timestamp) -> Arc<Self> {
         Arc::new(Self { inner: Mutex::default(), pending: AtomicBool::new(false), runnable: AtomicUsize::new(0), now })
     }
 
     /// The owner's clock.
-    pub(crate) fn now(&self) -> Timestamp {
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
         (self.now)()
     }
 
+    /// A handler was made runnable in a task of its own.
+    pub fn handler_started(&self) {
+        self.runnable.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Such a handler has come to its first rest, or to its end.
+    pub fn handler_rested(&self) {
+        self.runnable.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Whether handlers are about to say something.
+    pub(crate) fn expects_handlers(&self) -> bool {
+        self.runnable.load(Ordering::Relaxed) > 0
+    }
+
     /// Puts a command in and wakes the owner if it may sleep.
-    pub(crate) fn push(&self, command: Command) {
+    pub fn push(&self, command: Command) {
         if let Some(owner) = self.push_quietly(command) {
             owner.wake();
         }
@@ -131,8 +148,4 @@ impl Inner {
     }
 }
 
-impl fmt::Debug for Queue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Queue").finish_non_exhaustive()
-    }
-}
+crate::opaque!(Queue, Command);

@@ -55,24 +55,3 @@ pub trait Io: Unpin + 'static {
     /// As for [`poll_read`](Self::poll_read).
     fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
 }
-
-/// A source of connections: a listening socket.
-pub trait Listener: Unpin + 'static {
-    /// What it gives.
-    type Io: Io;
-
-    /// The next connection and who is at its other end.
-    ///
-    /// # Errors
-    /// Says what to do, see [`AcceptFailure`]. An error that means one connection only is handled inside.
-    fn poll_accept(&mut self, cx: &mut Context<'_>) -> Poll<Result<(Self::Io, crate::Peer), AcceptFailure>>;
-}
-
-/// Why nothing was accepted.
-#[derive(Debug)]
-pub enum AcceptFailure {
-    /// Short of descriptors or memory: ask again after this long.
-    BackOff(std::time::Duration),
-    /// The listener is broken.
-    Fatal(io::Error),
-}

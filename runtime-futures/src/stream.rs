@@ -1,20 +1,12 @@
 //! The two ends of a stream of messages, the same on both sides of a call.
 
-use crate::cell::{CallCell, Closing};
-use pintle_core::{Message, Metadata, Payload, Status};
+use crate::{cell::CallCell, message};
+use pintle_core::{Message, Metadata, Payload, Status, codec::Codec};
 use std::{
-    fmt,
     future::poll_fn,
     sync::Arc,
     task::{Context, Poll, ready},
 };
-
-/// Which side of the call an end belongs to: what dropping it means depends on that.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Side {
-    Client,
-    Server,
-}
 
 /// Sends messages of type `T` to the peer.
 ///
@@ -24,12 +16,17 @@ pub(crate) enum Side {
 pub struct Sender<T> {
     cell: Arc<CallCell>,
     encode: fn(&T) -> Payload,
-    side: Side,
 }
 
 impl<T> Sender<T> {
-    pub(crate) fn new(cell: Arc<CallCell>, encode: fn(&T) -> Payload, side: Side) -> Self {
-        Self { cell, encode, side }
+    /// The sender of a call.
+    #[must_use]
+    pub fn of<C: Codec<Item = T>>(cell: &Arc<CallCell>) -> Self {
+        Self::new(Arc::clone(cell), message::encode::<C>)
+    }
+
+    pub(crate) fn new(cell: Arc<CallCell>, encode: fn(&T) -> Payload) -> Self {
+        Self { cell, encode }
     }
 
     /// Sends a message; waits while the peer is slow.
@@ -59,13 +56,7 @@ impl<T> Sender<T> {
 
 impl<T> Drop for Sender<T> {
     fn drop(&mut self) {
-        if self.side == Side::Client {
-            self.cell.update(|state| {
-                if matches!(state.closing, Closing::Open) {
-                    state.closing = Closing::Half;
-                }
-            });
-        }
+        self.cell.close_send();
     }
 }
 
@@ -76,13 +67,18 @@ impl<T> Drop for Sender<T> {
 pub struct Streaming<T> {
     cell: Arc<CallCell>,
     decode: fn(Message) -> Result<T, Status>,
-    side: Side,
     trailers: Option<Metadata>,
 }
 
 impl<T> Streaming<T> {
-    pub(crate) fn new(cell: Arc<CallCell>, decode: fn(Message) -> Result<T, Status>, side: Side) -> Self {
-        Self { cell, decode, side, trailers: None }
+    /// The receiver of a call.
+    #[must_use]
+    pub fn of<C: Codec<Item = T>>(cell: &Arc<CallCell>) -> Self {
+        Self::new(Arc::clone(cell), message::decode::<C>)
+    }
+
+    pub(crate) fn new(cell: Arc<CallCell>, decode: fn(Message) -> Result<T, Status>) -> Self {
+        Self { cell, decode, trailers: None }
     }
 
     /// The next message; `None` after the last. May be dropped and called again without losing a message.
@@ -100,64 +96,28 @@ impl<T> Streaming<T> {
     /// See [`next`](Self::next).
     pub fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<T>, Status>> {
         let Some(message) = ready!(self.cell.poll_message(cx))? else { return Poll::Ready(Ok(None)) };
-        Poll::Ready((self.decode)(message).map(Some).inspect_err(|_| self.give_up()))
+        Poll::Ready((self.decode)(message).map(Some).inspect_err(|_| self.cell.abandon()))
     }
 
     /// Client: the response's initial metadata, once the server sent it (empty if the call ended without).
     /// Server: empty; the request's metadata is in the `Context`.
     pub async fn headers(&mut self) -> Metadata {
-        if self.side == Side::Server {
-            return Metadata::new();
-        }
-        poll_fn(|cx| {
-            self.cell.poll_news(cx, |state| match (&state.head, &state.over) {
-                (Some(head), _) => Some(head.clone()),
-                (None, Some(_)) => Some(Metadata::new()),
-                (None, None) => None,
-            })
-        })
-        .await
+        poll_fn(|cx| self.cell.poll_head(cx)).await
     }
 
     /// Client: the trailing metadata, once the call is over; `None` before.
     pub fn trailers(&mut self) -> Option<&Metadata> {
         if self.trailers.is_none() {
-            let mut state = self.cell.lock();
-            if state.over.is_some() {
-                self.trailers = Some(std::mem::take(&mut state.trailers));
-            }
+            self.trailers = self.cell.take_trailers();
         }
         self.trailers.as_ref()
-    }
-
-    fn give_up(&self) {
-        if self.side == Side::Client {
-            abandon(&self.cell);
-        }
     }
 }
 
 impl<T> Drop for Streaming<T> {
     fn drop(&mut self) {
-        self.give_up();
+        self.cell.abandon();
     }
 }
 
-/// Client: nobody waits for this call any more; RST_STREAM(CANCEL) follows if it still runs.
-pub(crate) fn abandon(cell: &CallCell) {
-    if cell.lock().over.is_none() {
-        cell.update(|state| state.abandoned = true);
-    }
-}
-
-impl<T> fmt::Debug for Sender<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sender").field("side", &self.side).finish_non_exhaustive()
-    }
-}
-
-impl<T> fmt::Debug for Streaming<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Streaming").field("side", &self.side).finish_non_exhaustive()
-    }
-}
+crate::opaque!(Sender<T>, Streaming<T>);

@@ -37,6 +37,7 @@ pub use pintle_callback::{
 };
 pub use pintle_core::{
     Code, Config, ConfigError, Connection, Endpoint, Metadata, Misuse, SendError, Shape, Status, Timestamp, Transmit, Wants, codec,
+    tx::Outbox,
 };
 pub use pintle_net::{Address, AddressError, BindError, BindOptions, now};
 pub use server::{ListenError, Running, ServeError, Server, ShutdownHandle};

@@ -209,9 +209,9 @@ impl Link {
         (wants.read && self.readable && !self.input_over) || (wants.write && self.writable && !self.broken) || wants.event
     }
 
-    /// Nothing more will come of it: the socket failed, or the core is done.
-    pub(crate) fn is_over(&self, stack: &Stack) -> bool {
-        self.broken || stack.conn().is_finished()
+    /// Nothing more will come of it: the socket failed, or the core is done and its layers have nothing left to say.
+    pub(crate) fn is_over(&self, stack: &Stack, wants: &Wants) -> bool {
+        self.broken || (!wants.write && stack.conn().is_finished())
     }
 
     /// The transport is given up.

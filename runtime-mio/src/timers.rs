@@ -30,6 +30,7 @@ impl Timers {
     pub(crate) fn compact(&mut self, connections: usize, mut is_live: impl FnMut(Timestamp, u32) -> bool) {
         if self.0.len() > 2 * connections + 64 {
             self.0.retain(|Reverse((at, slot))| is_live(*at, *slot));
+            self.0.shrink_to(2 * connections + 64);
         }
     }
 }

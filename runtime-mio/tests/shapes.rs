@@ -2,12 +2,17 @@
 
 mod common;
 
-use common::{Fixture, HelloRequest, Note, Told, bounded, glue::GreeterClient, request};
-use pintle_mio::{Caller, Code, connect, connect_local};
+use common::{
+    Fixture, Note, Told, bounded,
+    glue::GreeterClient,
+    request,
+    scenarios::{AnyGreeter, blob},
+};
+use pintle_mio::{Code, connect, connect_local};
 use std::time::Duration;
 
 /// Runs a scenario with both clients over both kinds of socket.
-fn everywhere(scenario: fn(&dyn Any4)) {
+fn everywhere(scenario: fn(&dyn AnyGreeter)) {
     let fixture = Fixture::new();
     for address in fixture.addresses() {
         let address = address.to_owned();
@@ -16,75 +21,6 @@ fn everywhere(scenario: fn(&dyn Any4)) {
             scenario(&GreeterClient::new(connect_local(&address).unwrap()));
         });
     }
-}
-
-/// A greeter client of either kind, as the scenarios see it.
-trait Any4 {
-    fn unary(&self, request: HelloRequest) -> Result<String, pintle_mio::Status>;
-    fn replies(&self, request: HelloRequest) -> (Vec<usize>, Result<(), pintle_mio::Status>);
-    fn upload(&self, requests: Vec<HelloRequest>) -> Result<String, pintle_mio::Status>;
-    fn chat(&self, notes: u32, size: usize) -> Vec<u32>;
-    fn metadata(&self);
-    fn deadline(&self, request: HelloRequest, after: Duration) -> pintle_mio::Status;
-}
-
-impl<C: Caller> Any4 for GreeterClient<C> {
-    fn unary(&self, request: HelloRequest) -> Result<String, pintle_mio::Status> {
-        self.say_hello(request).wait().map(|reply| reply.message)
-    }
-    fn replies(&self, request: HelloRequest) -> (Vec<usize>, Result<(), pintle_mio::Status>) {
-        let mut replies = self.lots_of_replies(request).open().unwrap();
-        let mut sizes = Vec::new();
-        loop {
-            match replies.next() {
-                Ok(Some(reply)) => sizes.push(reply.blob.len()),
-                Ok(None) => return (sizes, Ok(())),
-                Err(status) => return (sizes, Err(status)),
-            }
-        }
-    }
-    fn upload(&self, requests: Vec<HelloRequest>) -> Result<String, pintle_mio::Status> {
-        let mut upload = self.lots_of_greetings().open()?;
-        for request in requests {
-            if upload.send(request).is_err() {
-                break;
-            }
-        }
-        upload.finish().map(|reply| reply.message)
-    }
-    fn chat(&self, notes: u32, size: usize) -> Vec<u32> {
-        let (mut out, mut input) = self.chat().open().unwrap();
-        let mut numbers = Vec::new();
-        for number in 0..notes {
-            out.send(Note { number, blob: vec![7; size].into() }).unwrap();
-            // Who only sends gets stuck once all buffers between are full.
-            if number > 2 {
-                numbers.extend(input.next().unwrap().map(|note| note.number));
-            }
-        }
-        out.close();
-        while let Some(note) = input.next().unwrap() {
-            assert_eq!(note.blob.len(), size);
-            numbers.push(note.number);
-        }
-        assert!(input.trailers().is_some());
-        numbers
-    }
-    fn metadata(&self) {
-        let call = self.say_hello(request("metadata")).metadata("tenant", "a").metadata_bin("key-bin", &[0, 255]);
-        let response = call.wait_response().unwrap();
-        assert_eq!(response.metadata.get("echo"), Some("a"));
-        assert_eq!(response.metadata.get_bin("echo-bin").as_deref(), Some(&[0, 255][..]));
-        let status = self.say_hello(request("x")).metadata("not a key", "v").wait().unwrap_err();
-        assert_eq!(status.code(), Code::InvalidArgument);
-    }
-    fn deadline(&self, request: HelloRequest, after: Duration) -> pintle_mio::Status {
-        self.say_hello(request).deadline(after).wait().unwrap_err()
-    }
-}
-
-fn blob(name: &str, count: u32, size: usize) -> HelloRequest {
-    HelloRequest { name: name.into(), count, blob: vec![42; size].into() }
 }
 
 #[test]

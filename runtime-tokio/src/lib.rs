@@ -47,16 +47,15 @@ pub use pintle_core::{
     grpc::{InvalidMetadata, Origin},
 };
 pub use pintle_futures::{
-    BidiCall, Cancellation, Channel, ChannelOptions, ClientStreamingCall, Context, Credentials, Peer, Reply, Response, Sender,
-    ServerStreamingCall, Streaming, UnaryCall,
-    server::{HttpRequest, HttpResponse, Inline},
+    BidiCall, CallBuilder, Channel, ChannelOptions, ClientStreamingCall, Reply, Response, Sender, ServerStreamingCall, Streaming, UnaryCall,
 };
+pub use pintle_futures_server::{Cancellation, Context, Credentials, HttpRequest, HttpResponse, Inline, Peer};
 pub use pintle_net::{Address, AddressError, BindError};
 
 /// Handlers run as tokio tasks of their own: the default.
-pub type Spawn = pintle_futures::server::Spawn<Tokio>;
+pub type Spawn = pintle_futures_server::Spawn<Tokio>;
 
 /// For generated code.
 pub mod glue {
-    pub use pintle_futures::glue::*;
+    pub use pintle_futures_server::glue::*;
 }

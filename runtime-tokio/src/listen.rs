@@ -1,7 +1,7 @@
 //! Listening sockets.
 
 use crate::Socket;
-use pintle_futures::{AcceptFailure, Credentials, Listener, Peer};
+use pintle_futures_server::{AcceptFailure, Credentials, Listener, Peer};
 use pintle_net::{AcceptError, SocketFile, accept_error, prepare_tcp};
 use std::{
     io,

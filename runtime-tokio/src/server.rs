@@ -2,10 +2,8 @@
 
 use crate::{Inline, Socket, Spawn, Tokio, TokioIo, listen::TokioListener};
 use pintle_core::{Config, Connection, Endpoint};
-use pintle_futures::{
-    Peer,
-    glue::{LocalService, Service},
-    server::{Acceptor, BuildError, Builder, Executor, HttpRequest, HttpResponse, Serve, serve},
+use pintle_futures_server::{
+    Acceptor, BuildError, Builder, Executor, HttpRequest, HttpResponse, LocalService, Peer, Serve, Service, serve,
 };
 use pintle_net::{Address, AddressError, BindError, BindOptions, Listener};
 use std::{
@@ -57,6 +55,7 @@ impl Server<Spawn> {
     }
 
     /// Adds a service: `GreeterServer::new(MyGreeter)`.
+    #[expect(clippy::should_implement_trait, reason = "adding a service is not arithmetic")]
     pub fn add(mut self, service: impl Service<Tokio>) -> Self {
         self.builder.add(Box::new(service));
         self
@@ -94,6 +93,7 @@ impl Server<Inline> {
     }
 
     /// Adds a service: `GreeterServer::new(MyGreeter)`.
+    #[expect(clippy::should_implement_trait, reason = "adding a service is not arithmetic")]
     pub fn add(mut self, service: impl LocalService) -> Self {
         self.builder.add(Box::new(service));
         self

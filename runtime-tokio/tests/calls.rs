@@ -249,7 +249,8 @@ async fn a_thousand_calls_in_flight() {
     for mode in MODES {
         let server = TestServer::start(mode);
         let client = soon("connect", GreeterClient::connect(server.address())).await.unwrap();
-        let calls: Vec<_> = (0..1_000).map(|number| tokio::spawn(client.say_hello(request(&number.to_string(), 0)).into_future())).collect();
+        let calls: Vec<_> =
+            (0..1_000).map(|number| tokio::spawn(client.say_hello(request(&number.to_string(), 0)).into_future())).collect();
         for (number, call) in calls.into_iter().enumerate() {
             assert_eq!(soon("a call", call).await.unwrap().unwrap().message, format!("Hello {number}"));
         }

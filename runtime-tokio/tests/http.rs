@@ -80,7 +80,8 @@ impl Answer {
             Some(0x8e) => 500,
             _ => {
                 let len = usize::from(self.block[1] & 0x7f);
-                let text = if self.block[1] & 0x80 != 0 { huffman_digits(&self.block[2..2 + len]) } else { self.block[2..2 + len].to_vec() };
+                let text =
+                    if self.block[1] & 0x80 != 0 { huffman_digits(&self.block[2..2 + len]) } else { self.block[2..2 + len].to_vec() };
                 String::from_utf8(text).unwrap().parse().unwrap()
             }
         }

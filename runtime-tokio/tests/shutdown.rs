@@ -82,7 +82,9 @@ fn deaf_client(address: &str) -> TcpStream {
     let mut octets = wire::hello(i32::MAX as u32);
     // RFC 7541 Appendix A: :method POST is number 3, :scheme http number 6.
     let mut block = vec![0x83, 0x86];
-    for (name, value) in [(":path", "/helloworld.Greeter/LotsOfReplies"), (":authority", "x"), ("te", "trailers"), ("content-type", "application/grpc")] {
+    for (name, value) in
+        [(":path", "/helloworld.Greeter/LotsOfReplies"), (":authority", "x"), ("te", "trailers"), ("content-type", "application/grpc")]
+    {
         wire::field(&mut block, name, value);
     }
     wire::frame(&mut octets, wire::HEADERS, wire::END_HEADERS, 1, &block);

@@ -12,7 +12,6 @@ mod table;
 include!(concat!(env!("OUT_DIR"), "/pintle.rs"));
 
 use bytes::Bytes;
-use tour::{Letter, Receipt, Subscription};
 use std::{
     error::Error,
     fmt::Debug,
@@ -21,6 +20,7 @@ use std::{
     process::ExitCode,
     time::{Duration, Instant},
 };
+use tour::{Letter, Receipt, Subscription};
 
 /// Whatever can go wrong in a cell.
 type Wrong = Box<dyn Error>;
@@ -124,8 +124,7 @@ fn try_post_all(client: &mut dyn Client, n: u32) -> Result<(), Wrong> {
 fn try_subscribe(client: &mut dyn Client, n: u32) -> Result<(), Wrong> {
     let name = format!("reader {n}");
     let reply = client.subscribe(Subscription { to: name.clone(), letters: LETTERS, octets: 3 })?;
-    let expected: Vec<_> =
-        (0..LETTERS).map(|number| Letter { to: name.clone(), content: Bytes::from_static(b"..."), number }).collect();
+    let expected: Vec<_> = (0..LETTERS).map(|number| Letter { to: name.clone(), content: Bytes::from_static(b"..."), number }).collect();
     equal(&reply, &expected)
 }
 

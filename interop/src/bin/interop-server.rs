@@ -17,7 +17,9 @@ fn main() -> Result<(), Wrong> {
         }
     }
     match runtime.as_str() {
-        "tokio" => tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?.block_on(tokio_server::serve(&addresses)),
+        "tokio" => {
+            tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?.block_on(tokio_server::serve(&addresses))
+        }
         "mio" => mio_server::serve(&addresses),
         _ => Err(USAGE.into()),
     }

@@ -159,7 +159,7 @@ impl Call<'_> {
             return Err(Misuse("the call is over"));
         }
         slot.out_head.clear();
-        slot.out_head.push_records(metadata.records());
+        slot.out_head.push_call_fields(metadata);
         if flush {
             slot.set(flag::HEAD_DUE);
             self.conn.schedule(self.s);
@@ -201,6 +201,10 @@ impl Call<'_> {
 }
 
 #[cold]
-fn ending(status: Status, trailers: Option<&Metadata>) -> Box<Ending> {
-    Box::new(Ending { status, trailers: trailers.cloned().unwrap_or_default(), http_status: 200 })
+fn ending(status: Status, extra: Option<&Metadata>) -> Box<Ending> {
+    let mut trailers = Metadata::new();
+    for fields in extra.into_iter().chain([status.metadata()]) {
+        trailers.push_call_fields(fields);
+    }
+    Box::new(Ending { status, trailers, http_status: 200 })
 }

@@ -124,6 +124,10 @@ impl Connection {
         if self.slots[s].content_length.is_some() && !self.content_length_holds(s, octets.len() as u64) {
             return;
         }
+        if self.slots[s].has(flag::SNIPPET) {
+            self.snippet_goes_on(s, octets);
+            return;
+        }
         let credit = self.budget.charge(octets.len() as u32);
         if self.slots[s].has(flag::HTTP) {
             let slot = &mut self.slots[s];
@@ -413,6 +417,7 @@ impl Connection {
             return;
         }
         match self.role {
+            Role::Client if slot.has(flag::SNIPPET) => self.snippet_ends(s),
             Role::Client => self.end_client(s, crate::Status::new(Code::Internal, "the server closed the stream without sending trailers"), ErrorCode::CANCEL),
             Role::Server => self.request_ends(s),
         }

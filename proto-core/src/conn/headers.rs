@@ -9,9 +9,9 @@ use crate::{
     hpack::DecodeError,
     shape::{Cardinality, recv::RecvState, send::SendState},
     store::NIL,
-    stream::flag,
+    stream::{Ending, flag},
 };
-use alloc::vec::Vec;
+use alloc::{boxed::Box, vec::Vec};
 use core::time::Duration;
 use h2_frame::{Continuation, Headers};
 
@@ -21,6 +21,8 @@ const EXCESS: u32 = 4;
 const CONTINUATIONS: u32 = 8;
 /// Blocks up to this are remembered.
 const MEMO_BLOCK: usize = 256;
+/// Octets of an error page that a status may quote.
+const SNIPPET: usize = 1_024;
 /// Fields up to this are remembered with their block.
 const MEMO_FIELDS: usize = 1_024;
 
@@ -152,6 +154,11 @@ impl Connection {
         if id & 1 == 0 {
             return Err(Fatal::new(ErrorCode::PROTOCOL_ERROR, "a client opened a stream with an even id"));
         }
+        if self.after_goaway(id) {
+            // Ignored, whatever it is, but the table must stay right and the id is idle no more.
+            self.highest_peer_id = self.highest_peer_id.max(id);
+            return self.decode_for_nobody(block);
+        }
         if id <= self.highest_peer_id {
             self.decode_for_nobody(block)?;
             if self.control.was_cut_off(id) {
@@ -160,9 +167,6 @@ impl Connection {
             return Err(Fatal::new(ErrorCode::STREAM_CLOSED, "HEADERS on a closed stream"));
         }
         self.highest_peer_id = id;
-        if self.after_goaway(id) {
-            return self.decode_for_nobody(block);
-        }
         self.last_peer_id = id;
         if self.slots.len() >= self.cfg.max_concurrent_streams as usize {
             self.decode_for_nobody(block)?;
@@ -396,12 +400,30 @@ impl Connection {
         slot.content_length = fields.content_length;
         if !fields.is_grpc() {
             let status = fields.status(&slot.extra);
-            self.end_client(s, status, ErrorCode::CANCEL);
+            slot.ending = Some(Box::new(Ending { status, trailers: Metadata::new(), http_status: 0 }));
+            slot.set(flag::SNIPPET);
         } else if fields.encoding == Encoding::Other {
             let status = Status::new(Code::Internal, "the response is compressed by a coding that we did not offer");
             self.end_client(s, status, ErrorCode::CANCEL);
         } else {
             self.push_headers(s);
+        }
+    }
+
+    /// Octets of a body that is not gRPC: an error page, of which the status quotes the beginning (cases B60).
+    pub(super) fn snippet_goes_on(&mut self, s: u32, octets: &[u8]) {
+        let page = &mut self.slots[s].backlog;
+        page.extend_from_slice(&octets[..octets.len().min(SNIPPET - page.len())]);
+        if page.len() == SNIPPET {
+            self.snippet_ends(s);
+        }
+    }
+
+    pub(super) fn snippet_ends(&mut self, s: u32) {
+        let slot = &mut self.slots[s];
+        let page = core::mem::take(&mut slot.backlog);
+        if let Some(ending) = slot.ending.take() {
+            self.end_client(s, ending.status.with_snippet(&page), ErrorCode::CANCEL);
         }
     }
 
@@ -411,6 +433,9 @@ impl Connection {
         slot.set(flag::REMOTE_END);
         if !trailers {
             core::mem::swap(&mut slot.metadata, &mut slot.trailers);
+        }
+        if slot.has(flag::SNIPPET) {
+            return self.snippet_ends(s);
         }
         let status = fields.status(&slot.extra);
         self.end_client(s, status, ErrorCode::NO_ERROR);

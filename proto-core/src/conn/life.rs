@@ -70,7 +70,7 @@ impl Connection {
         slot.token = options.token;
         slot.deadline = options.deadline;
         if let Some(metadata) = head.metadata {
-            slot.out_head.push_records(metadata.records());
+            slot.out_head.push_call_fields(metadata);
         }
         let id = self.call_id(s);
         match options.deadline {

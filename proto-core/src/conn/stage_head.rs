@@ -233,10 +233,8 @@ impl Connection {
         if !self.slots[s].has(flag::HTTP) {
             self.encode_status(&ending.status, block);
         }
-        let fits = list_size(&ending.trailers) + list_size(ending.status.metadata()) + TRAILER_SIZE <= u64::from(self.peer.max_header_list);
-        if fits {
+        if list_size(&ending.trailers) + TRAILER_SIZE <= u64::from(self.peer.max_header_list) {
             self.encode_metadata(&ending.trailers, block);
-            self.encode_metadata(ending.status.metadata(), block);
         }
     }
 

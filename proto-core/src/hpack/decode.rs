@@ -159,9 +159,9 @@ impl Decoder {
         let coded_name = if index == 0 { Some(Coded::take(&mut input)?) } else { None };
         let coded_value = Coded::take(&mut input)?;
 
-        // Only what neither changes the table nor depends on it. Never-indexed fields (0x10) are kept nowhere (RFC 7541 §7.1.3).
+        // Only what neither changes the table nor depends on it, and what takes time to decode. Never-indexed fields (0x10) are kept nowhere (RFC 7541 §7.1.3).
         let mut candidate = None;
-        if first & 0xf0 == 0 && dynamic(index).is_none() {
+        if first & 0xf0 == 0 && dynamic(index).is_none() && (coded_value.huffman || coded_name.as_ref().is_some_and(|name| name.huffman)) {
             candidate = Candidate::new(&whole[..whole.len() - input.len()]);
             if let Some((tag, name, value)) = candidate.and_then(|candidate| self.memo.find(candidate)) {
                 out.field(tag, name, value);

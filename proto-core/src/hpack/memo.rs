@@ -1,7 +1,7 @@
-//! Literals that were seen before, by their octets on the wire.
+//! Huffman-coded literals that were seen before, by their octets on the wire.
 //!
 //! Many clients send the same few fields as literals in each request, `:path` above all, Huffman-coded and never in the table. Recognising the
-//! octets saves decoding them and finding out what they mean.
+//! octets saves decoding them, and asking again what they mean. For plain literals it would save nothing: they are kept out.
 
 use alloc::vec::Vec;
 

@@ -311,6 +311,29 @@ mod tests {
         }
     }
 
+    /// Once it is twice as large as the table the ring is never nearly full; before that it is.
+    #[test]
+    fn a_ring_that_still_grows_is_used_to_the_last_octet() {
+        let mut full = 0;
+        for seed in 1..3000 {
+            let mut random = Random(seed * 0x9e37_79b9);
+            let max = 280 + random.below(100);
+            let mut table = Table::new(max);
+            let mut model = Model { max, ..Model::default() };
+            while table.octets.len() <= FIRST_OCTETS {
+                let (name, value) = (random.octets(60), random.octets(60));
+                table.insert(0, &name, &value);
+                model.insert(name, value);
+                check(&table, &model);
+                full += usize::from(table.oldest().is_some_and(|oldest| table.count > 1 && oldest.offset as usize == table.write));
+                if random.below(200) == 0 {
+                    break;
+                }
+            }
+        }
+        assert!(full > 10, "full {full} times");
+    }
+
     #[test]
     fn random_sizes_agree_with_the_model() {
         let mut random = Random(8);

@@ -50,6 +50,8 @@ pub(crate) mod flag {
     pub(crate) const TRAILERS: u32 = 1 << 18;
     /// Raw: the peer reset it; `reset` has the code.
     pub(crate) const PEER_RESET: u32 = 1 << 19;
+    /// Client: the response is not gRPC; the first octets of its body will say more. `ending` has the status.
+    pub(crate) const SNIPPET: u32 = 1 << 21;
     /// Client: the server certainly did not process it.
     pub(crate) const UNPROCESSED: u32 = 1 << 20;
 }

@@ -233,10 +233,9 @@ impl Link {
         self.pipes.iter().any(|pipe| pipe.closed)
     }
 
-    /// When the next octets arrive in either direction.
-    #[must_use]
-    pub fn next_arrival(&self) -> Option<Timestamp> {
-        self.pipes.iter().filter_map(Pipe::next_arrival).min()
+    /// When the next octets arrive in each direction that has some on the way.
+    pub fn arrivals(&self) -> impl Iterator<Item = Timestamp> + '_ {
+        self.pipes.iter().filter_map(Pipe::next_arrival)
     }
 
     /// Nothing is on the way.
@@ -272,7 +271,7 @@ mod tests {
         assert_eq!(link.from(0).room(), 0);
         let mut got = Vec::new();
         assert_eq!(link.to(1).read(START, 100, &mut got), 0);
-        let arrival = link.next_arrival().expect("octets are on the way");
+        let arrival = link.arrivals().next().expect("octets are on the way");
         assert_eq!(arrival, START.saturating_add(Duration::from_micros(10)));
         assert_eq!(link.to(1).read(arrival, 5, &mut got), 5);
         assert_eq!((got.as_slice(), link.from(0).room()), (&b"12345"[..], 5));
@@ -303,7 +302,7 @@ mod tests {
         let mut link = Link::new(config(), 1);
         link.from(0).push(START, b"a");
         link.from(0).stall(START, Duration::from_millis(1));
-        assert_eq!(link.next_arrival(), Some(START.saturating_add(Duration::from_millis(1))));
+        assert_eq!(link.arrivals().next(), Some(START.saturating_add(Duration::from_millis(1))));
         assert_eq!(link.to(1).readable(START.saturating_add(Duration::from_micros(999))), 0);
         assert_eq!(link.to(1).readable(START.saturating_add(Duration::from_millis(1))), 1);
     }

@@ -174,8 +174,7 @@ impl Pair {
         if self.exchange() {
             return Step::Moved;
         }
-        let wake = self.ends.iter().filter_map(|end| end.conn.wants().deadline).min();
-        match [wake, self.link.next_arrival()].into_iter().flatten().min() {
+        match self.next_wake() {
             Some(at) => {
                 self.advance_to(at);
                 Step::Waited
@@ -194,12 +193,17 @@ impl Pair {
             if self.exchange() {
                 continue;
             }
-            let wake = self.ends.iter().filter_map(|end| end.conn.wants().deadline).min();
-            match [wake, self.link.next_arrival()].into_iter().flatten().min() {
+            match self.next_wake() {
                 Some(at) if at <= end => self.advance_to(at),
                 _ => return steps,
             }
         }
+    }
+
+    /// When time alone changes something: an arrival or a deadline. What has arrived and is not read waits for no time.
+    fn next_wake(&self) -> Option<Timestamp> {
+        let deadlines = self.ends.iter().filter_map(|end| end.conn.wants().deadline);
+        deadlines.chain(self.link.arrivals()).filter(|&at| at > self.now).min()
     }
 
     /// One exchange in each direction; true if an octet moved.

@@ -1,6 +1,6 @@
 //! Blocks that must be refused, sizes that must be kept, and what the decoder must remember in spite of its receiver.
 
-use pintle_core::hpack::{DecodeError, Decoder, Encoder, Indexing};
+use pintle_core::hpack::{DecodeError, Decoder, Encoder, Indexing, huffman};
 
 use crate::{Ignore, Seen, decode, encode, entries, hex, owned};
 
@@ -148,26 +148,40 @@ fn a_name_is_taken_from_the_entry_that_is_evicted_for_it() {
 #[test]
 fn a_literal_with_a_dynamic_name_means_what_the_table_says_now() {
     let mut decoder = Decoder::new(4096);
-    let literal = hex("0f2f 01 7a");
-    decode(&mut decoder, &hex("40 01 61 00")).expect("a literal");
-    assert_eq!(decode(&mut decoder, &literal), Ok(owned(&[("a", "z")])));
-    decode(&mut decoder, &hex("40 01 62 00")).expect("a literal");
-    assert_eq!(decode(&mut decoder, &literal), Ok(owned(&[("b", "z")])));
+    let literal = literal("0f2f", "", "zzz");
+    for name in ["a", "b"] {
+        decode(&mut decoder, &[&hex("40 01"), name.as_bytes(), &[0]].concat()).expect("a literal");
+        for _ in 0..4 {
+            assert_eq!(decode(&mut decoder, &literal), Ok(owned(&[(name, "zzz")])));
+        }
+    }
+}
+
+/// A literal with a Huffman-coded value; `first` says how it is indexed, and where the name is if it is none of its own.
+fn literal(first: &str, name: &str, value: &str) -> Vec<u8> {
+    let mut block = hex(first);
+    if !name.is_empty() {
+        block.push(name.len() as u8);
+        block.extend(name.bytes());
+    }
+    block.push(0x80 | huffman::encode_len(value.as_bytes()) as u8);
+    huffman::encode(value.as_bytes(), &mut block);
+    block
 }
 
 #[test]
 fn known_fields_are_not_classified_again() {
     let mut decoder = Decoder::new(4096);
-    // :path and te as literals without indexing, user-agent inserted, authorization never indexed.
-    let block = hex("04 04 2f612f62 00 02 7465 08 747261696c657273 7a 01 78 1f08 01 73");
+    let steady = [literal("04", "", "/a/b"), literal("00", "te", "trailers")].concat();
+    let secret = literal("1f08", "", "secret");
     let mut first = Seen::default();
-    decoder.decode(&block, &mut first).expect("a good block");
+    decoder.decode(&[&steady[..], &literal("7a", "", "agent"), &secret].concat(), &mut first).expect("a good block");
     assert_eq!(first.classified, 4);
+    assert_eq!(first.fields, owned(&[(":path", "/a/b"), ("te", "trailers"), ("user-agent", "agent"), ("authorization", "secret")]));
     let generation = decoder.generation();
-    let again = hex("04 04 2f612f62 00 02 7465 08 747261696c657273 be 1f08 01 73");
     for expected in [3, 1, 1] {
         let mut seen = Seen::default();
-        decoder.decode(&again, &mut seen).expect("a good block");
+        decoder.decode(&[&steady[..], &[0xbe], &secret].concat(), &mut seen).expect("a good block");
         assert_eq!(seen.fields, first.fields);
         assert_eq!(seen.classified, expected, "literals are kept when they come again, but for the secret");
     }
@@ -179,12 +193,12 @@ fn known_fields_are_not_classified_again() {
 fn changing_literals_leave_the_others_known() {
     let mut decoder = Decoder::new(4096);
     let mut classified = 0;
-    for number in 0..1000u32 {
-        let mut block = hex("04 04 2f612f62 00 02 7465 08 747261696c657273 00 01 74 04");
-        block.extend(format!("{number:04}").bytes());
+    for number in 0..1000 {
+        let text = format!("{number:04}");
+        let block = [literal("04", "", "/a/b"), literal("00", "te", "trailers"), literal("00", "grpc-timeout", &text)].concat();
         let mut seen = Seen::default();
         decoder.decode(&block, &mut seen).expect("a good block");
-        assert_eq!(seen.fields[2], (b"t".to_vec(), format!("{number:04}").into_bytes()));
+        assert_eq!(seen.fields, owned(&[(":path", "/a/b"), ("te", "trailers"), ("grpc-timeout", &text)]));
         classified += seen.classified;
     }
     assert!((1000..1100).contains(&classified), "{classified} fields classified in 1,000 blocks");

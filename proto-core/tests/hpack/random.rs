@@ -70,7 +70,11 @@ fn steps<T: std::fmt::Debug>(field: impl Strategy<Value = T>, most: usize) -> im
     vec((limits, vec(field, 1..12)), 1..most)
 }
 
-fn strategy_of_ours() -> impl Strategy<Value = (usize, Vec<Step<(Vec<u8>, Vec<u8>, Indexing)>>)> {
+/// Name, value, and what to do with it.
+type Coded = (Vec<u8>, Vec<u8>, Indexing);
+
+/// The cap of our encoder, and what it is asked to do.
+fn strategy_of_ours() -> impl Strategy<Value = (usize, Vec<Step<Coded>>)> {
     (select(&[0usize, 64, 300, 4096, 10_000][..]), steps((name(), value(), indexing()), 20))
 }
 

@@ -2,14 +2,13 @@
 
 use super::Channel;
 use crate::{
-    Context,
-    cell::{CallCell, Closing, Start},
-    stream::{Sender, Side, Streaming, abandon},
+    cell::{CallCell, Start},
+    stream::{Sender, Streaming},
 };
-use pintle_core::{Code, Message, Metadata, Payload, Shape, Status, Timestamp, grpc::InvalidMetadata};
+use pintle_core::{Message, Metadata, Payload, Shape, Status, Timestamp, grpc::InvalidMetadata};
 use std::{
     fmt,
-    future::{Future, IntoFuture},
+    future::{Future, IntoFuture, Ready, ready},
     pin::Pin,
     sync::Arc,
     task::{self, Poll},
@@ -63,6 +62,9 @@ pub struct Bidi<Q, P> {
     pub(super) decode: Decode<P>,
 }
 
+/// A stream that was opened; ready at once.
+pub type Opening<T> = Ready<Result<T, Status>>;
+
 /// A reply with the metadata around it; see [`CallBuilder::response`].
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -88,15 +90,10 @@ impl<K> CallBuilder<K> {
         self
     }
 
-    /// [`deadline`](Self::deadline) as an instant.
-    pub fn deadline_at(mut self, at: Timestamp) -> Self {
-        self.deadline = Some(at);
-        self
-    }
-
-    /// Takes over the deadline of the call that this one is made for (unless this one's is earlier).
-    pub fn within(mut self, cx: &Context) -> Self {
-        self.deadline = [self.deadline, cx.deadline()].into_iter().flatten().min();
+    /// Ends it at this instant, unless its deadline is earlier; `None` changes nothing. A handler passes its own deadline on
+    /// to the calls it makes: `.deadline_at(cx.deadline())`.
+    pub fn deadline_at(mut self, at: Option<Timestamp>) -> Self {
+        self.deadline = [self.deadline, at].into_iter().flatten().min();
         self
     }
 
@@ -122,14 +119,7 @@ impl<K> CallBuilder<K> {
     /// Hands the call over to the connection.
     fn start(self) -> (Arc<CallCell>, K) {
         let start = Start { path: self.path, shape: self.shape, metadata: self.metadata, deadline: self.deadline };
-        let mut state = CallCell::starting(self.channel.queue(), start);
-        if let Some(request) = self.request {
-            state.queued = request.len();
-            state.outbox.push(request);
-            state.closing = Closing::Half;
-        }
-        state.wake_at_end_only = matches!(self.shape, Shape::Unary | Shape::ClientStreaming);
-        let cell = CallCell::from_state(state);
+        let cell = CallCell::starting(self.channel.queue(), start, self.request);
         match self.invalid {
             None => self.channel.start(&cell),
             Some(invalid) => cell.end(Status::internal(invalid.to_string()), Metadata::new()),
@@ -160,7 +150,7 @@ impl<T> CallBuilder<ServerStreaming<T>> {
     /// Starts the call. It does not wait for the server: a call that fails says so at the stream's first `next`.
     pub fn open(self) -> Opening<Streaming<T>> {
         let (cell, kind) = self.start();
-        Opening(Some(Streaming::new(cell, kind.decode, Side::Client)))
+        ready(Ok(Streaming::new(cell, kind.decode)))
     }
 }
 
@@ -177,8 +167,8 @@ impl<Q, P> CallBuilder<ClientStreaming<Q, P>> {
     /// Starts the call. It does not wait for the server: a call that fails says so at a send, and as its reply.
     pub fn open(self) -> Opening<(Sender<Q>, Reply<P>)> {
         let (cell, kind) = self.start();
-        let out = Sender::new(Arc::clone(&cell), kind.encode, Side::Client);
-        Opening(Some((out, Reply { cell, decode: kind.decode })))
+        let out = Sender::new(Arc::clone(&cell), kind.encode);
+        ready(Ok((out, Reply { cell, decode: kind.decode })))
     }
 }
 
@@ -195,8 +185,8 @@ impl<Q, P> CallBuilder<Bidi<Q, P>> {
     /// Starts the call. It does not wait for the server: a call that fails says so at a send and at `next`.
     pub fn open(self) -> Opening<(Sender<Q>, Streaming<P>)> {
         let (cell, kind) = self.start();
-        let out = Sender::new(Arc::clone(&cell), kind.encode, Side::Client);
-        Opening(Some((out, Streaming::new(cell, kind.decode, Side::Client))))
+        let out = Sender::new(Arc::clone(&cell), kind.encode);
+        ready(Ok((out, Streaming::new(cell, kind.decode))))
     }
 }
 
@@ -206,20 +196,6 @@ impl<Q, P> IntoFuture for CallBuilder<Bidi<Q, P>> {
 
     fn into_future(self) -> Self::IntoFuture {
         self.open()
-    }
-}
-
-/// A stream that is being opened.
-#[must_use = "futures do nothing unless awaited"]
-pub struct Opening<T>(Option<T>);
-
-impl<T> Unpin for Opening<T> {}
-
-impl<T> Future for Opening<T> {
-    type Output = Result<T, Status>;
-
-    fn poll(mut self: Pin<&mut Self>, _cx: &mut task::Context<'_>) -> Poll<Self::Output> {
-        Poll::Ready(self.0.take().ok_or_else(|| Status::internal("a call was opened twice")))
     }
 }
 
@@ -239,47 +215,30 @@ pub struct WithResponse<T> {
     reply: Reply<T>,
 }
 
-impl<T> Reply<T> {
-    fn poll_response(&mut self, cx: &mut task::Context<'_>) -> Poll<Result<(Message, Metadata, Metadata), Status>> {
-        self.cell.poll_news(cx, |state| {
-            let status = state.over.as_ref()?;
-            if status.code() != Code::Ok {
-                return Some(Err(status.clone()));
-            }
-            let missing = || Status::internal("the call ended with OK and without a message");
-            let message = state.inbox.pop().ok_or_else(missing);
-            let (headers, trailers) = (state.head.take().unwrap_or_default(), std::mem::take(&mut state.trailers));
-            Some(message.map(|message| (message, headers, trailers)))
-        })
-    }
-}
-
 impl<T> Unpin for Reply<T> {}
 
 impl<T> Future for Reply<T> {
     type Output = Result<T, Status>;
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
-        let decode = self.decode;
-        self.poll_response(cx).map(|response| decode(response?.0))
+    fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
+        self.cell.poll_response(cx).map(|response| (self.decode)(response?.0))
     }
 }
 
 impl<T> Future for WithResponse<T> {
     type Output = Result<Response<T>, Status>;
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
-        let decode = self.reply.decode;
-        self.reply.poll_response(cx).map(|response| {
+    fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
+        self.reply.cell.poll_response(cx).map(|response| {
             let (message, headers, trailers) = response?;
-            Ok(Response { message: decode(message)?, headers, trailers })
+            Ok(Response { message: (self.reply.decode)(message)?, headers, trailers })
         })
     }
 }
 
 impl<T> Drop for Reply<T> {
     fn drop(&mut self) {
-        abandon(&self.cell);
+        self.cell.abandon();
     }
 }
 
@@ -289,13 +248,4 @@ impl<K> fmt::Debug for CallBuilder<K> {
     }
 }
 
-macro_rules! opaque {
-    ($($name:ident<$($param:ident),+>),+) => {$(
-        impl<$($param),+> fmt::Debug for $name<$($param),+> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.debug_struct(stringify!($name)).finish_non_exhaustive()
-            }
-        }
-    )+};
-}
-opaque!(Unary<T>, ServerStreaming<T>, ClientStreaming<Q, P>, Bidi<Q, P>, Opening<T>, Reply<T>, WithResponse<T>);
+crate::opaque!(Unary<T>, ServerStreaming<T>, ClientStreaming<Q, P>, Bidi<Q, P>, Reply<T>, WithResponse<T>);

@@ -4,8 +4,8 @@ mod call;
 mod task;
 
 pub use call::{
-    Bidi, BidiCall, CallBuilder, ClientStreaming, ClientStreamingCall, Opening, Reply, Response, ServerStreaming, ServerStreamingCall, Unary,
-    UnaryCall, UnaryFuture, WithResponse,
+    Bidi, BidiCall, CallBuilder, ClientStreaming, ClientStreamingCall, Opening, Reply, Response, ServerStreaming, ServerStreamingCall,
+    Unary, UnaryCall, UnaryFuture, WithResponse,
 };
 
 use crate::{
@@ -16,7 +16,6 @@ use crate::{
 };
 use pintle_core::{Config, Connection, Endpoint, Shape, Status, codec::Codec};
 use std::{
-    fmt,
     future::Future,
     io,
     pin::Pin,
@@ -57,8 +56,10 @@ struct Shared {
     /// The queue of the connection that takes new calls.
     current: Mutex<Arc<Queue>>,
     /// Starts the task that serves a queue, connecting when the first call comes. `None`: the channel cannot connect again.
-    plant: Option<Box<dyn Fn(&Arc<Self>, Arc<Queue>) + Send + Sync>>,
+    plant: Option<Box<Plant>>,
 }
+
+type Plant = dyn Fn(&Arc<Shared>, Arc<Queue>) + Send + Sync;
 
 impl Channel {
     /// A channel over `io` that connects again by `connector` when that is lost.
@@ -100,28 +101,24 @@ impl Channel {
     }
 
     /// One message out, one back.
-    #[must_use]
     pub fn unary<Q: Codec, P: Codec + 'static>(&self, path: &'static str, request: &Q::Item) -> UnaryCall<P::Item> {
         let kind = Unary { decode: message::decode::<P> };
         CallBuilder::new(self, path, Shape::Unary, Some(message::encode::<Q>(request)), kind)
     }
 
     /// One message out, many back.
-    #[must_use]
     pub fn server_streaming<Q: Codec, P: Codec + 'static>(&self, path: &'static str, request: &Q::Item) -> ServerStreamingCall<P::Item> {
         let kind = ServerStreaming { decode: message::decode::<P> };
         CallBuilder::new(self, path, Shape::ServerStreaming, Some(message::encode::<Q>(request)), kind)
     }
 
     /// Many messages out, one back.
-    #[must_use]
     pub fn client_streaming<Q: Codec + 'static, P: Codec + 'static>(&self, path: &'static str) -> ClientStreamingCall<Q::Item, P::Item> {
         let kind = ClientStreaming { encode: message::encode::<Q>, decode: message::decode::<P> };
         CallBuilder::new(self, path, Shape::ClientStreaming, None, kind)
     }
 
     /// Many messages each way.
-    #[must_use]
     pub fn bidi<Q: Codec + 'static, P: Codec + 'static>(&self, path: &'static str) -> BidiCall<Q::Item, P::Item> {
         let kind = Bidi { encode: message::encode::<Q>, decode: message::decode::<P> };
         CallBuilder::new(self, path, Shape::Bidi, None, kind)
@@ -133,8 +130,7 @@ impl Channel {
 
     /// Hands a call to the connection; a channel that cannot connect any more ends it at once.
     fn start(&self, cell: &Arc<CallCell>) {
-        let queue = Arc::clone(&cell.lock().queue);
-        if let Err(status) = queue.start(Arc::clone(cell)) {
+        if let Err(status) = cell.queue().start(Arc::clone(cell)) {
             cell.end(status, pintle_core::Metadata::new());
         }
     }
@@ -166,11 +162,7 @@ impl Drop for Shared {
     }
 }
 
-impl fmt::Debug for Channel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Channel").finish_non_exhaustive()
-    }
-}
+crate::opaque!(Channel);
 
 fn lost(why: &str) -> Status {
     Status::new(pintle_core::Code::Unavailable, why).with_origin(pintle_core::grpc::Origin::Connection)

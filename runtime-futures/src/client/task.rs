@@ -2,19 +2,18 @@
 
 use super::{ChannelOptions, Connecting, Shared, lost};
 use crate::{
-    cell::{CallCell, Closing, PREFETCH, State},
+    cell::{CallCell, Served, local},
     driver::{App, Driver},
     queue::{Command, Queue},
     runtime::{Io, Runtime, Timer},
 };
 use pintle_core::{
-    Call, CallId, CallOptions, CloseReason, Code, Connection, Endpoint, Event, Metadata, Outcome, Recv, RequestHead, SendError, StartError,
-    Status, Timestamp, grpc::Origin,
+    CallId, CallOptions, CloseReason, Code, Connection, Endpoint, Event, Metadata, RequestHead, StartError, Status, Timestamp,
 };
 use std::{
     future::poll_fn,
     sync::{Arc, Weak},
-    task::{Context, Poll, Waker},
+    task::{Context, Poll},
 };
 
 /// What every connection of a channel needs.
@@ -137,17 +136,13 @@ impl Waiting {
         }
         let mut next = None;
         self.calls.retain(|cell| {
-            let (abandoned, deadline) = {
-                let state = cell.lock();
-                (state.abandoned, state.extra.as_ref().and_then(|extra| extra.start.as_ref()?.deadline))
-            };
+            let (wanted, deadline) = cell.waits();
             if deadline.is_some_and(|at| at <= now) {
-                let status = Status::new(Code::DeadlineExceeded, "the deadline passed while connecting").with_origin(Origin::Local);
-                cell.end(status, Metadata::new());
+                cell.end(local(Code::DeadlineExceeded, "the deadline passed while connecting"), Metadata::new());
                 return false;
             }
             next = [next, deadline].into_iter().flatten().min();
-            !abandoned
+            wanted
         });
         next
     }
@@ -166,43 +161,31 @@ struct ClientApp {
 
 impl ClientApp {
     fn start(&mut self, now: Timestamp, conn: &mut Connection, cell: Arc<CallCell>) {
-        let mut state = cell.lock();
-        if state.abandoned || state.over.is_some() {
-            return;
-        }
-        let Some(start) = state.extra.as_ref().and_then(|extra| extra.start.as_ref()) else { return };
-        let mut head = RequestHead::new(bytes::Bytes::from_static(start.path.as_bytes()), start.shape);
-        if !start.metadata.is_empty() {
-            head = head.with_metadata(&start.metadata);
-        }
-        let started = conn.start(now, head, CallOptions::default().deadline(start.deadline));
+        let started = cell.start(|start| {
+            let mut head = RequestHead::new(bytes::Bytes::from_static(start.path.as_bytes()), start.shape);
+            if !start.metadata.is_empty() {
+                head = head.with_metadata(&start.metadata);
+            }
+            conn.start(now, head, CallOptions::default().deadline(start.deadline)).map(|id| (id.slot() as u32, id))
+        });
         match started {
-            Ok(id) => {
-                state.extra = None;
-                state.slot = id.slot() as u32;
-                drop(state);
+            None => {}
+            Some(Ok(id)) => {
                 if self.entries.len() <= id.slot() {
                     self.entries.resize_with(id.slot() + 1, || None);
                 }
                 self.entries[id.slot()] = Some((id, cell));
                 self.serve(conn, id.slot());
             }
-            Err(StartError::Draining | StartError::Closed) => {
-                drop(state);
-                let why = conn.close_reason().map_or_else(|| "the connection is draining".to_owned(), describe);
-                self.forward(cell, &lost(&why));
-            }
-            Err(error) => {
-                drop(state);
-                cell.end(refused(error), Metadata::new());
-            }
+            Some(Err(StartError::Draining | StartError::Closed)) => self.forward(cell, &lost(&why(conn))),
+            Some(Err(error)) => cell.end(refused(error), Metadata::new()),
         }
     }
 
     /// Gives a call that did not start to the connection after this one; without one it ends with `status`.
     fn forward(&mut self, cell: Arc<CallCell>, status: &Status) {
         let Some(successor) = self.successor() else { return cell.end(status.clone(), Metadata::new()) };
-        cell.lock().queue = Arc::clone(&successor);
+        cell.move_to(&successor);
         if let Err(status) = successor.start(Arc::clone(&cell)) {
             cell.end(status, Metadata::new());
         }
@@ -218,53 +201,17 @@ impl ClientApp {
     /// Does for the call in `slot` whatever its cell and the connection allow now.
     fn serve(&mut self, conn: &mut Connection, slot: usize) {
         let Some(Some((id, cell))) = self.entries.get(slot) else { return };
-        let mut state = cell.lock();
-        state.dirty = false;
-        let Ok(mut call) = conn.call(*id) else { return };
-        if state.abandoned {
-            call.cancel();
-            drop(state);
-            return self.finish(slot, Status::new(Code::Cancelled, "cancelled by the caller").with_origin(Origin::Local), Metadata::new());
+        let Ok(call) = conn.call(*id) else { return };
+        if cell.serve(call) == Served::Finished {
+            self.entries[slot] = None;
         }
-        if let Some(status) = push_out(&mut call, &mut state) {
-            call.cancel();
-            drop(state);
-            return self.finish(slot, status, Metadata::new());
-        }
-        pull(&mut call, &mut state);
-        if state.input_ended
-            && let Some(outcome) = call.take_outcome()
-        {
-            drop(state);
-            let Outcome { mut status, trailers, .. } = outcome;
-            if !status.is_ok() && !trailers.is_empty() {
-                // Who gets an error gets only that: the metadata is in it.
-                status = status.with_metadata(trailers.clone());
-            }
-            return self.finish(slot, status, trailers);
-        }
-        let wakers = [state.sender_to_wake(), state.reader_to_wake()];
-        drop(state);
-        wakers.into_iter().flatten().for_each(Waker::wake);
     }
 
     fn headers(&mut self, conn: &mut Connection, id: CallId) {
         let Ok(mut call) = conn.call(id) else { return };
         let Some(Some((_, cell))) = self.entries.get(id.slot()) else { return };
         let metadata = if call.metadata().is_empty() { Metadata::new() } else { call.take_metadata() };
-        let mut state = cell.lock();
-        state.head = Some(metadata);
-        let reader = state.reader_to_wake();
-        drop(state);
-        if let Some(reader) = reader {
-            reader.wake();
-        }
-    }
-
-    fn finish(&mut self, slot: usize, status: Status, trailers: Metadata) {
-        if let Some((_, cell)) = self.entries[slot].take() {
-            cell.end(status, trailers);
-        }
+        cell.head(metadata);
     }
 }
 
@@ -292,58 +239,9 @@ impl App for ClientApp {
     }
 
     fn lost(&mut self, conn: &mut Connection) {
-        let why = conn.close_reason().map_or_else(|| "the connection was lost".to_owned(), describe);
-        for slot in 0..self.entries.len() {
-            self.finish(slot, lost(&why), Metadata::new());
-        }
+        let status = lost(&why(conn));
+        self.entries.drain(..).flatten().for_each(|(_, cell)| cell.end(status.clone(), Metadata::new()));
         let _ = self.successor();
-    }
-}
-
-/// Moves messages from the cell to the connection, as far as it takes them. A message that can never be sent ends the call.
-fn push_out(call: &mut Call<'_>, state: &mut State) -> Option<Status> {
-    while let Some(message) = state.outbox.pop() {
-        let octets = message.len();
-        match call.send(message) {
-            Ok(()) => state.queued -= octets,
-            Err(SendError::Blocked(message)) => {
-                state.outbox.put_back(message);
-                return None;
-            }
-            Err(SendError::Refused(_, misuse)) => {
-                return Some(Status::new(Code::ResourceExhausted, misuse.0).with_origin(Origin::Local));
-            }
-            Err(_) => {
-                // The outcome is on its way.
-                state.outbox.clear();
-                state.queued = 0;
-                return None;
-            }
-        }
-    }
-    if matches!(state.closing, Closing::Half) {
-        state.closing = Closing::Done;
-        // A call that has ended needs no closing.
-        let _ = call.close_send();
-    }
-    None
-}
-
-/// Moves messages from the connection to the mailbox, as far as the reader wants them.
-fn pull(call: &mut Call<'_>, state: &mut State) {
-    while !state.input_ended {
-        if state.inbox_octets >= PREFETCH && !state.wake_at_end_only {
-            state.stalled = true;
-            return;
-        }
-        match call.recv() {
-            Recv::Message(message) => {
-                state.inbox_octets += message.payload.len();
-                state.inbox.push(message);
-            }
-            Recv::Pending => return,
-            Recv::End => state.input_ended = true,
-        }
     }
 }
 
@@ -352,9 +250,9 @@ fn refused(error: StartError) -> Status {
         StartError::AtCapacity | StartError::HeadTooLarge => Code::ResourceExhausted,
         _ => Code::Internal,
     };
-    Status::new(code, error.to_string()).with_origin(Origin::Local)
+    local(code, &error.to_string())
 }
 
-fn describe(reason: &CloseReason) -> String {
-    reason.to_string()
+fn why(conn: &Connection) -> String {
+    conn.close_reason().map_or_else(|| "the connection takes no more calls".to_owned(), CloseReason::to_string)
 }

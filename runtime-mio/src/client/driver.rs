@@ -37,7 +37,7 @@ impl Driver {
 
     /// The connection is over: nothing will happen any more.
     pub(crate) fn is_over(&self) -> bool {
-        self.link.is_over(&self.stack)
+        self.link.is_over(&self.stack, &self.stack.wants())
     }
 
     /// Writes what waits, sleeps until something happens (at most so long), reads what came. True: another thread woke it.
@@ -75,7 +75,8 @@ impl Driver {
         woken
     }
 
-    fn flush(&mut self, now: Timestamp) {
+    /// Writes what waits, as far as the socket takes it.
+    pub(crate) fn flush(&mut self, now: Timestamp) {
         for _ in 0..FAIR {
             if !self.link.flush(&mut self.stack, now) {
                 break;

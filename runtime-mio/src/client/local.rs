@@ -77,19 +77,15 @@ impl Caller for LocalClient {
         let options = CallOptions::default().deadline(head.deadline);
         let started = driver.core().start(now(), head.request(), options);
         let id = started.map_err(|e| not_started(e, driver.core()))?;
-        drop(driver);
-        let call = LocalCall { driver: Rc::clone(&self.0), id };
-        if let Some(message) = only {
-            match call.send::<Q>(message, true) {
-                Err(SendError::Refused((), why)) => {
-                    call.cancel();
-                    return Err(Status::resource_exhausted(why.0));
-                }
-                // Ended already: its outcome says why.
-                _ => call.close_send(),
+        if let (Some(message), Ok(mut call)) = (only, driver.core().call(id)) {
+            if let Err(SendError::Refused((), why)) = codec::send::<Q>(&mut call, message) {
+                call.cancel();
+                return Err(Status::resource_exhausted(why.0));
             }
+            // It goes out with the first wait for an answer. If it cannot, the call has ended, and its outcome says why.
+            let _ = call.close_send();
         }
-        Ok(call)
+        Ok(LocalCall { driver: Rc::clone(&self.0), id })
     }
 }
 
@@ -109,26 +105,26 @@ impl fmt::Debug for LocalCall {
 impl Calling for LocalCall {
     fn send<Q: Codec>(&self, message: &Q::Item, wait: bool) -> Result<(), SendError<()>> {
         let mut driver = self.driver.borrow_mut();
-        // Without waiting, what can be written is still written once, or there would never be room.
-        let mut last = !wait;
+        let mut tried = false;
         loop {
             let mut call = driver.core().call(self.id).map_err(|_| SendError::Ended(()))?;
-            match codec::send::<Q>(&mut call, message) {
-                Err(SendError::Blocked(())) if !driver.is_over() => driver.step(last.then_some(Duration::ZERO)),
-                sent => return sent,
+            let sent = codec::send::<Q>(&mut call, message);
+            if sent != Err(SendError::Blocked(())) || driver.is_over() || (tried && !wait) {
+                // Nobody knows when this thread will come back.
+                driver.flush(now());
+                return sent;
             }
-            if last {
-                let mut call = driver.core().call(self.id).map_err(|_| SendError::Ended(()))?;
-                return codec::send::<Q>(&mut call, message);
-            }
-            last |= driver.is_over();
+            driver.step((!wait).then_some(Duration::ZERO));
+            tried = true;
         }
     }
 
     fn close_send(&self) {
-        if let Ok(mut call) = self.driver.borrow_mut().core().call(self.id) {
+        let mut driver = self.driver.borrow_mut();
+        if let Ok(mut call) = driver.core().call(self.id) {
             // Closed already is as good.
             let _ = call.close_send();
+            driver.flush(now());
         }
     }
 

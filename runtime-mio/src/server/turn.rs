@@ -318,7 +318,7 @@ fn serve(
         }
         session = services.dispatch(session);
     }
-    if link.is_over(&session.endpoint) {
+    if link.is_over(&session.endpoint, &wants) {
         // A write that failed ended calls: their handlers want to know.
         session = services.dispatch(session);
         conn.closing = link.begin_close(now);

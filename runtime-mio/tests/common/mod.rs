@@ -2,6 +2,7 @@
 #![allow(dead_code, missing_docs, unreachable_pub, reason = "each test program uses its own part")]
 
 pub mod glue;
+pub mod scenarios;
 
 use glue::{GreeterServer, GreeterService};
 use pintle_mio::{Receiver, Replies, Running, SendError, Server, Status, Unary};

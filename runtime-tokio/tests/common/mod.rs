@@ -256,7 +256,7 @@ impl TestServer {
     }
 }
 
-fn prepare<X: pintle_futures::server::Executor>(mut server: Server<X>, options: &Options) -> Server<X> {
+fn prepare<X: pintle_futures_server::Executor>(mut server: Server<X>, options: &Options) -> Server<X> {
     for address in &options.listen {
         server = server.listen(address).expect("a free address");
     }

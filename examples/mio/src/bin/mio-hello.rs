@@ -13,16 +13,15 @@ impl GreeterService for Polite {
     }
 
     fn lots_of_replies(&mut self, request: HelloRequest, out: Replies<HelloReply>) {
-        let mut replies = (1..=3).map(move |nth| HelloReply { text: format!("{nth}: hello, {}!", request.name) }).peekable();
+        let mut sent = 0;
         out.produce(move |out| {
             // Runs now, and again whenever a slow peer has made room.
-            while let Some(reply) = replies.peek() {
-                if out.send(reply.clone()).is_err() {
-                    return;
-                }
-                replies.next();
+            while sent < 3 && out.send(HelloReply { text: format!("{}: hello, {}!", sent + 1, request.name) }).is_ok() {
+                sent += 1;
             }
-            out.finish(Status::ok());
+            if sent == 3 {
+                out.finish(Status::ok());
+            }
         });
     }
 }

@@ -1,10 +1,9 @@
 //! Accepting connections and ending them: the loop over listeners, and the graceful shutdown.
 
-use super::{Acceptor, Executor, Inline, Spawn};
-use crate::{
-    Peer,
-    queue::{Command, Queue},
-    runtime::{AcceptFailure, Io, Listener, LocalRuntime, Runtime, Timer},
+use crate::{Acceptor, Executor, Inline, Peer, Spawn};
+use pintle_futures::{
+    Io, LocalRuntime, Runtime, Timer,
+    owner::{Command, Queue},
 };
 use std::{
     fmt,
@@ -18,6 +17,27 @@ use std::{
 
 /// Connections accepted from one listener before the others, and other tasks, have their turn.
 const ACCEPTS: u32 = 64;
+
+/// A source of connections: a listening socket.
+pub trait Listener: Unpin + 'static {
+    /// What it gives.
+    type Io: Io;
+
+    /// The next connection and who is at its other end.
+    ///
+    /// # Errors
+    /// Says what to do, see [`AcceptFailure`]. An error that means one connection only is handled inside.
+    fn poll_accept(&mut self, cx: &mut Context<'_>) -> Poll<Result<(Self::Io, Peer), AcceptFailure>>;
+}
+
+/// Why nothing was accepted.
+#[derive(Debug)]
+pub enum AcceptFailure {
+    /// Short of descriptors or memory: ask again after this long.
+    BackOff(Duration),
+    /// The listener is broken.
+    Fatal(io::Error),
+}
 
 /// Starts the task of a connection.
 pub trait Serve<S: Io> {
@@ -108,7 +128,7 @@ impl<L: Listener, T: Timer> Door<L, T> {
 
 /// The live connections of a server.
 #[derive(Clone, Default)]
-pub struct Shutdown {
+struct Shutdown {
     inner: Arc<Mutex<Connections>>,
 }
 
@@ -127,8 +147,7 @@ pub struct Lease {
 
 impl Shutdown {
     /// No connection yet.
-    #[must_use]
-    pub fn new() -> Self {
+    fn new() -> Self {
         Self::default()
     }
 

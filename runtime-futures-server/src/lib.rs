@@ -1,18 +1,26 @@
-//! Servers: services, routes and what serves one connection.
+//! The server half of `pintle-futures`: services, their two executors, accepting connections and shutting down.
+//!
+//! Applications use `pintle-tokio` or `pintle-smol`. A runtime's own server is a [`Builder`], a [`Listener`] for its
+//! sockets, and [`serve`].
 
 mod app;
+mod context;
 mod http;
 mod inline;
 mod serve;
 mod spawn;
 
+pub use context::{Cancellation, Context, Credentials, Peer};
 pub use http::{HttpHandler, HttpRequest, HttpResponse};
 pub use inline::{Inline, InlineCall};
-pub use serve::{Serve, Shutdown, serve};
+pub use serve::{AcceptFailure, Lease, Listener, Serve, serve};
 pub use spawn::{Spawn, SpawnCall};
 
-use crate::{Peer, Runtime, driver::Driver, queue::Queue, runtime::Io};
 use pintle_core::{Config, ConfigError, Connection, Endpoint, Routes, Shape, grpc::InvalidRoute};
+use pintle_futures::{
+    Io, Runtime,
+    owner::{Driver, Queue},
+};
 use std::{fmt, future::poll_fn, sync::Arc};
 
 /// A method that a service has: its path and shape.
@@ -208,5 +216,11 @@ async fn drive<R: Runtime, X: Executor, S: Io, E: Endpoint>(
     let app = app::ServerApp::new(executor, shared.http.clone(), Arc::new(peer), Arc::clone(queue));
     let mut driver = Driver::new(runtime, io, layer(connection), app, Arc::clone(queue));
     poll_fn(|cx| driver.poll(cx)).await;
-    let _ = queue.die(pintle_core::Status::new(pintle_core::Code::Unavailable, "the connection is closed"));
+}
+
+/// For generated code.
+pub mod glue {
+    pub use crate::{InlineCall, LocalService, Method, Methods, Service, SpawnCall};
+    pub use pintle_core::{Shape, codec::*};
+    pub use pintle_futures::Runtime;
 }

@@ -1,14 +1,12 @@
 //! The server's side of a connection: calls in, handlers started, replies out.
 
-use super::http::{HttpHandler, HttpStream};
 use crate::{
     Context, Peer,
-    cell::{CallCell, Closing, PREFETCH, State},
-    driver::App,
-    queue::{Command, Queue},
+    http::{HttpHandler, HttpStream},
 };
-use pintle_core::{Call, CallId, Code, Connection, Event, Metadata, Recv, SendError, Shape, Status, StreamId, Timestamp, Token};
-use std::{sync::Arc, task::Waker};
+use pintle_core::{CallId, Code, Connection, Event, Metadata, Shape, Status, StreamId, Timestamp, Token};
+use pintle_futures::owner::{App, CallCell, Command, Queue, Served};
+use std::sync::Arc;
 
 /// Cells kept for later calls of a connection.
 const SPARE_CELLS: usize = 16;
@@ -72,10 +70,8 @@ impl<X: Execute> ServerApp<X> {
 
     fn incoming(&mut self, conn: &mut Connection, id: CallId) {
         let Some(accepted) = conn.accept(id, Token::default()) else { return };
-        let Some(route) = accepted.route else {
-            // Only with `accept_unknown_methods`, which this server does not set.
-            return finish(conn, id, &Status::new(Code::Unimplemented, "unknown method"), None);
-        };
+        // Unknown methods are the connection's to refuse: `accept_unknown_methods` is not set here.
+        let Some(route) = accepted.route else { return };
         let Ok(mut call) = conn.call(id) else { return };
         let metadata = if call.metadata().is_empty() { Metadata::new() } else { call.take_metadata() };
         let streams = matches!(accepted.shape, Shape::ClientStreaming | Shape::Bidi);
@@ -108,25 +104,11 @@ impl<X: Execute> ServerApp<X> {
     /// Does for the call in `slot` whatever its cell and the connection allow now.
     fn serve(&mut self, conn: &mut Connection, slot: usize) {
         let Some(Entry::Call { id, cell }) = self.entries.get(slot) else { return };
-        let (id, mut state) = (*id, cell.lock());
-        state.dirty = false;
-        let Ok(mut call) = conn.call(id) else { return };
-        let refused = push_out(&mut call, &mut state);
-        match std::mem::take(&mut state.closing) {
-            Closing::Finish(status) if state.outbox.is_empty() => {
-                call.finish(&status, state.extra.as_ref().map(|extra| &extra.trailers));
-                drop(state);
-                return self.release(slot);
-            }
-            later => state.closing = later,
-        }
-        pull(&mut call, &mut state);
-        let wakers = [state.sender_to_wake(), state.reader_to_wake()];
-        drop(state);
-        wakers.into_iter().flatten().for_each(Waker::wake);
-        if let Some(status) = refused {
-            cell.end(status, Metadata::new());
-            self.stop(conn, slot);
+        let Ok(call) = conn.call(*id) else { return };
+        match cell.serve(call) {
+            Served::Running => {}
+            Served::Stopped => self.stop(conn, slot),
+            Served::Finished => self.release(slot),
         }
     }
 
@@ -204,64 +186,6 @@ impl<X: Execute> App for ServerApp<X> {
             if let Entry::Call { id, .. } = self.entries[slot] {
                 self.cut_off(conn, id, Code::Cancelled);
             }
-        }
-    }
-}
-
-/// Ends a call from the owner, without a handler.
-pub(crate) fn finish(conn: &mut Connection, id: CallId, status: &Status, trailers: Option<&Metadata>) {
-    if let Ok(call) = conn.call(id) {
-        call.finish(status, trailers);
-    }
-}
-
-/// Moves headers and messages from the cell to the connection, as far as it takes them. A message that can never be
-/// sent ends the call: with this status.
-fn push_out(call: &mut Call<'_>, state: &mut State) -> Option<Status> {
-    let ending = !state.outbox.is_empty() || matches!(state.closing, Closing::Finish(_));
-    if let Some(extra) = &mut state.extra
-        && !extra.headers_sent
-        && (extra.flush_headers || ending)
-    {
-        extra.headers_sent = true;
-        // The call may have ended meanwhile; the keys and values were checked when they were added.
-        let _ = call.send_headers(&extra.headers, extra.flush_headers);
-    }
-    while let Some(message) = state.outbox.pop() {
-        let octets = message.len();
-        match call.send(message) {
-            Ok(()) => state.queued -= octets,
-            Err(SendError::Blocked(message)) => {
-                state.outbox.put_back(message);
-                return None;
-            }
-            Err(error) => {
-                state.outbox.clear();
-                state.queued = 0;
-                return match error {
-                    SendError::Refused(_, misuse) => Some(Status::new(Code::ResourceExhausted, misuse.0)),
-                    _ => None,
-                };
-            }
-        }
-    }
-    None
-}
-
-/// Moves messages from the connection to the mailbox, as far as the reader wants them.
-fn pull(call: &mut Call<'_>, state: &mut State) {
-    while !state.input_ended {
-        if state.inbox_octets >= PREFETCH {
-            state.stalled = true;
-            return;
-        }
-        match call.recv() {
-            Recv::Message(message) => {
-                state.inbox_octets += message.payload.len();
-                state.inbox.push(message);
-            }
-            Recv::Pending => return,
-            Recv::End => state.input_ended = true,
         }
     }
 }

@@ -1,21 +1,18 @@
 //! The inline executor: handlers are polled in the task of their connection. Nothing crosses a thread and a handler
 //! that is ready at once allocates nothing; one that computes for long holds up its connection.
 
-use super::{
-    Executor, LocalService, Shared,
+use crate::{
+    Context, Executor, LocalService, Shared,
     app::{Arrival, Execute, Progress},
     spawn::{panicked, take_request, unimplemented},
-};
-use crate::{
-    Context, Sender, Streaming,
-    cell::CallCell,
-    message,
-    queue::{Command, Queue},
-    stream::Side,
 };
 use pintle_core::{
     CallId, Code, Connection, SendError, Status,
     codec::{self, Codec},
+};
+use pintle_futures::{
+    Sender, Streaming,
+    owner::{self, CallCell, Command, Queue},
 };
 use std::{
     any::{Any, TypeId},
@@ -134,10 +131,8 @@ impl Execute for Inliner {
         let progress = self.wake(conn, slot);
         if let Some(running) = self.slots.get_mut(slot as usize).and_then(|slot| slot.running.take()) {
             self.pools.kinds[running.pool].1.cancel(running.index);
-            running.cell.update(|state| {
-                let status = state.over.clone().unwrap_or_else(|| Status::new(Code::Cancelled, "the call is over"));
-                state.end_handler(Err(status));
-            });
+            let status = running.cell.over().unwrap_or_else(|| Status::new(Code::Cancelled, "the call is over"));
+            running.cell.end_handler(Err(status));
         }
         progress
     }
@@ -161,7 +156,7 @@ impl InlineCall<'_> {
         H: FnOnce(Context, Q::Item) -> F,
         F: Future<Output = Result<P::Item, Status>> + 'static,
     {
-        match take_request(&mut self.arrival).and_then(message::decode::<Q>) {
+        match take_request(&mut self.arrival).and_then(owner::decode::<Q>) {
             Ok(request) => self.run(|cx| handler(cx, request), reply::<P>),
             Err(status) => self.refuse(status),
         }
@@ -175,8 +170,11 @@ impl InlineCall<'_> {
         H: FnOnce(Context, Q::Item, Sender<P::Item>) -> F,
         F: Future<Output = Result<(), Status>> + 'static,
     {
-        match take_request(&mut self.arrival).and_then(message::decode::<Q>) {
-            Ok(request) => self.run(|cx| with_sender::<P, _>(cx, |cx, out| handler(cx, request, out)), ended),
+        match take_request(&mut self.arrival).and_then(owner::decode::<Q>) {
+            Ok(request) => {
+                let out = Sender::of::<P>(&self.arrival.cx.cell);
+                self.run(|cx| handler(cx, request, out), ended);
+            }
             Err(status) => self.refuse(status),
         }
     }
@@ -189,7 +187,8 @@ impl InlineCall<'_> {
         H: FnOnce(Context, Streaming<Q::Item>) -> F,
         F: Future<Output = Result<P::Item, Status>> + 'static,
     {
-        self.run(|cx| with_input::<Q, _>(cx, handler), reply::<P>);
+        let input = Streaming::of::<Q>(&self.arrival.cx.cell);
+        self.run(|cx| handler(cx, input), reply::<P>);
     }
 
     /// Many messages each way.
@@ -200,7 +199,9 @@ impl InlineCall<'_> {
         H: FnOnce(Context, Streaming<Q::Item>, Sender<P::Item>) -> F,
         F: Future<Output = Result<(), Status>> + 'static,
     {
-        self.run(|cx| with_input::<Q, _>(cx, |cx, input| with_sender::<P, _>(cx, |cx, out| handler(cx, input, out))), ended);
+        let input = Streaming::of::<Q>(&self.arrival.cx.cell);
+        let out = Sender::of::<P>(&self.arrival.cx.cell);
+        self.run(|cx| handler(cx, input, out), ended);
     }
 
     /// Answers UNIMPLEMENTED.
@@ -210,7 +211,7 @@ impl InlineCall<'_> {
     }
 
     fn refuse(self, status: Status) {
-        self.arrival.cx.cell.update(|state| state.end_handler(Err(status)));
+        self.arrival.cx.cell.end_handler(Err(status));
     }
 
     fn run<F, T>(self, make: impl FnOnce(Context) -> F, reply: Reply<T>)
@@ -230,16 +231,6 @@ impl InlineCall<'_> {
     }
 }
 
-fn with_sender<P: Codec + 'static, F>(cx: Context, then: impl FnOnce(Context, Sender<P::Item>) -> F) -> F {
-    let out = Sender::new(Arc::clone(&cx.cell), message::encode::<P>, Side::Server);
-    then(cx, out)
-}
-
-fn with_input<Q: Codec + 'static, F>(cx: Context, then: impl FnOnce(Context, Streaming<Q::Item>) -> F) -> F {
-    let input = Streaming::new(Arc::clone(&cx.cell), message::decode::<Q>, Side::Server);
-    then(cx, input)
-}
-
 /// Where a handler that is ready puts its result.
 struct Place<'a> {
     conn: &'a mut Connection,
@@ -251,11 +242,9 @@ type Reply<T> = fn(Place<'_>, T) -> Progress;
 
 /// The handler returned its one message: it goes straight into the connection's buffer.
 fn reply<P: Codec>(place: Place<'_>, item: P::Item) -> Progress {
-    let plain = {
-        let state = place.cell.lock();
-        state.extra.is_none() && state.over.is_none()
-    };
-    if plain && let Ok(mut call) = place.conn.call(place.id) {
+    if place.cell.is_plain()
+        && let Ok(mut call) = place.conn.call(place.id)
+    {
         match codec::send::<P>(&mut call, &item) {
             Ok(()) | Err(SendError::Ended(())) => {
                 call.finish(&Status::ok(), None);
@@ -265,13 +254,13 @@ fn reply<P: Codec>(place: Place<'_>, item: P::Item) -> Progress {
             Err(_) => {}
         }
     }
-    place.cell.update(|state| state.end_handler(Ok(Some(message::encode::<P>(&item)))));
+    place.cell.end_handler(Ok(Some(owner::encode::<P>(&item))));
     Progress::Running
 }
 
 /// The handler of a streaming method returned.
 fn ended(place: Place<'_>, (): ()) -> Progress {
-    place.cell.update(|state| state.end_handler(Ok(None)));
+    place.cell.end_handler(Ok(None));
     Progress::Running
 }
 
@@ -349,7 +338,7 @@ impl<F: Future<Output = Result<T, Status>> + 'static, T: 'static> Pool<F, T> {
         match result {
             Ok(item) => (self.reply)(place, item),
             Err(status) => {
-                place.cell.update(|state| state.end_handler(Err(status)));
+                place.cell.end_handler(Err(status));
                 Progress::Running
             }
         }

@@ -1,7 +1,7 @@
 //! What a handler knows about its call.
 
-use crate::cell::CallCell;
 use pintle_core::{Metadata, Timestamp, grpc::InvalidMetadata};
+use pintle_futures::owner::CallCell;
 use std::{any::Any, fmt, future::poll_fn, net::SocketAddr, sync::Arc, time::Duration};
 
 /// Who is at the other end of a connection.
@@ -77,7 +77,7 @@ impl Context {
     }
 
     /// When the call ends with DEADLINE_EXCEEDED; `None` if the client set no deadline. Pass it on to calls made on
-    /// behalf of this one with `deadline_at`.
+    /// behalf of this one: `.deadline_at(cx.deadline())`.
     #[must_use]
     pub fn deadline(&self) -> Option<Timestamp> {
         self.deadline
@@ -86,9 +86,7 @@ impl Context {
     /// Time left until the deadline (zero: it has passed).
     #[must_use]
     pub fn time_left(&self) -> Option<Duration> {
-        let deadline = self.deadline?;
-        let now = self.cell.lock().queue.now();
-        Some(deadline.saturating_since(now))
+        Some(self.deadline?.saturating_since(self.cell.queue().now()))
     }
 
     /// Adds a field to the response's initial metadata, which goes out with the first message.
@@ -96,7 +94,7 @@ impl Context {
     /// # Errors
     /// The key or the value cannot be sent.
     pub fn add_header(&self, key: &str, value: &str) -> Result<(), InvalidMetadata> {
-        self.cell.lock().extra().headers.append(key, value)
+        self.cell.extra(|extra| extra.headers.append(key, value))
     }
 
     /// [`add_header`](Self::add_header) for a binary value; the key ends in `-bin`.
@@ -104,12 +102,12 @@ impl Context {
     /// # Errors
     /// The key cannot be sent.
     pub fn add_header_bin(&self, key: &str, value: &[u8]) -> Result<(), InvalidMetadata> {
-        self.cell.lock().extra().headers.append_bin(key, value)
+        self.cell.extra(|extra| extra.headers.append_bin(key, value))
     }
 
     /// Sends the initial metadata now instead of with the first message. What is added later is not sent.
     pub fn flush_headers(&self) {
-        self.cell.update(|state| state.extra().flush_headers = true);
+        self.cell.extra(|extra| extra.flush_headers = true);
     }
 
     /// Adds a field to the trailing metadata, which goes out with the status.
@@ -117,7 +115,7 @@ impl Context {
     /// # Errors
     /// The key or the value cannot be sent.
     pub fn add_trailer(&self, key: &str, value: &str) -> Result<(), InvalidMetadata> {
-        self.cell.lock().extra().trailers.append(key, value)
+        self.cell.extra(|extra| extra.trailers.append(key, value))
     }
 
     /// [`add_trailer`](Self::add_trailer) for a binary value; the key ends in `-bin`.
@@ -125,14 +123,14 @@ impl Context {
     /// # Errors
     /// The key cannot be sent.
     pub fn add_trailer_bin(&self, key: &str, value: &[u8]) -> Result<(), InvalidMetadata> {
-        self.cell.lock().extra().trailers.append_bin(key, value)
+        self.cell.extra(|extra| extra.trailers.append_bin(key, value))
     }
 
     /// The client is gone or the deadline has passed: nobody will see the result. Sends fail from now on, and the
     /// handler is dropped at its next `await`.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        self.cell.lock().over.is_some()
+        self.cell.is_over()
     }
 
     /// A watch on the call's cancellation that work outside of the handler's future can hold.
@@ -144,16 +142,13 @@ impl Context {
     /// Keeps a value with the call, by its type; a later one of the same type replaces it.
     pub fn insert<T: Any + Send + Sync>(&self, value: T) {
         let value: Arc<dyn Any + Send + Sync> = Arc::new(value);
-        let mut state = self.cell.lock();
-        let extensions = &mut state.extra().extensions;
-        let replaced = match extensions.iter_mut().find(|known| known.is::<T>()) {
+        let replaced = self.cell.extra(|extra| match extra.extensions.iter_mut().find(|known| known.is::<T>()) {
             Some(known) => Some(std::mem::replace(known, value)),
             None => {
-                extensions.push(value);
+                extra.extensions.push(value);
                 None
             }
-        };
-        drop(state);
+        });
         // Its destructor is foreign code: not under the lock.
         drop(replaced);
     }
@@ -161,15 +156,18 @@ impl Context {
     /// The value of this type that was [`insert`](Self::insert)ed.
     #[must_use]
     pub fn get<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
-        let state = self.cell.lock();
-        let known = state.extra.as_ref()?.extensions.iter().find(|known| known.is::<T>())?;
-        Arc::downcast(Arc::clone(known)).ok()
+        let known = self.cell.extra(|extra| extra.extensions.iter().find(|known| known.is::<T>()).cloned())?;
+        Arc::downcast(known).ok()
     }
 }
 
 impl fmt::Debug for Context {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Context").field("method", &self.method).field("peer", &self.peer).field("deadline", &self.deadline).finish_non_exhaustive()
+        f.debug_struct("Context")
+            .field("method", &self.method)
+            .field("peer", &self.peer)
+            .field("deadline", &self.deadline)
+            .finish_non_exhaustive()
     }
 }
 
@@ -184,7 +182,7 @@ impl Cancellation {
     /// The client is gone or the deadline has passed.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        self.cell.lock().over.is_some()
+        self.cell.is_over()
     }
 
     /// Waits for that.

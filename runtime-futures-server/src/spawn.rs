@@ -1,23 +1,21 @@
 //! The spawning executor: every handler is a task of its own, so a slow one holds up nobody.
 
-use super::{
-    Executor, Service, Shared,
+use crate::{
+    Context, Executor, Service, Shared,
     app::{Arrival, Execute, Progress},
 };
-use crate::{
-    Context, Runtime, Sender, Streaming,
-    cell::{CallCell, Closing},
-    message,
-    stream::Side,
-};
 use pintle_core::{Code, Connection, Message, Payload, Recv, Status, codec::Codec};
+use pintle_futures::{
+    Runtime, Sender, Streaming,
+    owner::{self, CallCell, Queue},
+};
 use std::{
     fmt,
     future::{Future, poll_fn},
     marker::PhantomData,
     panic::{AssertUnwindSafe, catch_unwind},
     pin::{Pin, pin},
-    sync::{Arc, atomic::Ordering},
+    sync::Arc,
     task::{self, Poll, ready},
 };
 
@@ -72,9 +70,9 @@ impl<R: Runtime> SpawnCall<'_, R> {
     {
         let request = take_request(&mut self.arrival);
         self.spawn(move |cx| async move {
-            let request = message::decode::<Q>(request?)?;
+            let request = owner::decode::<Q>(request?)?;
             let reply = handler(cx, request).await?;
-            Ok(Some(message::encode::<P>(&reply)))
+            Ok(Some(owner::encode::<P>(&reply)))
         });
     }
 
@@ -88,8 +86,8 @@ impl<R: Runtime> SpawnCall<'_, R> {
     {
         let request = take_request(&mut self.arrival);
         self.spawn(move |cx| async move {
-            let out = Sender::new(Arc::clone(&cx.cell), message::encode::<P>, Side::Server);
-            let request = message::decode::<Q>(request?)?;
+            let out = Sender::of::<P>(&cx.cell);
+            let request = owner::decode::<Q>(request?)?;
             handler(cx, request, out).await?;
             Ok(None)
         });
@@ -104,9 +102,9 @@ impl<R: Runtime> SpawnCall<'_, R> {
         F: Future<Output = Result<P::Item, Status>> + Send,
     {
         self.spawn(move |cx| async move {
-            let input = Streaming::new(Arc::clone(&cx.cell), message::decode::<Q>, Side::Server);
+            let input = Streaming::of::<Q>(&cx.cell);
             let reply = handler(cx, input).await?;
-            Ok(Some(message::encode::<P>(&reply)))
+            Ok(Some(owner::encode::<P>(&reply)))
         });
     }
 
@@ -119,8 +117,8 @@ impl<R: Runtime> SpawnCall<'_, R> {
         F: Future<Output = Result<(), Status>> + Send,
     {
         self.spawn(move |cx| async move {
-            let input = Streaming::new(Arc::clone(&cx.cell), message::decode::<Q>, Side::Server);
-            let out = Sender::new(Arc::clone(&cx.cell), message::encode::<P>, Side::Server);
+            let input = Streaming::of::<Q>(&cx.cell);
+            let out = Sender::of::<P>(&cx.cell);
             handler(cx, input, out).await?;
             Ok(None)
         });
@@ -129,7 +127,7 @@ impl<R: Runtime> SpawnCall<'_, R> {
     /// Answers UNIMPLEMENTED.
     pub fn unimplemented(self) {
         let status = unimplemented(&self.arrival.cx);
-        self.arrival.cx.cell.update(|state| state.closing = Closing::Finish(status));
+        self.arrival.cx.cell.end_handler(Err(status));
     }
 
     /// Runs the handler that `make` makes in a task; it ends with its last message and OK, or with a status.
@@ -139,8 +137,9 @@ impl<R: Runtime> SpawnCall<'_, R> {
     {
         let cx = self.arrival.cx;
         let cell = Arc::clone(&cx.cell);
-        cell.lock().queue.runnable.fetch_add(1, Ordering::Relaxed);
-        let mut task = HandlerTask { cell, first: true, ended: false };
+        let queue = cell.queue();
+        queue.handler_started();
+        let mut task = HandlerTask { cell, queue, first: true, ended: false };
         self.runtime.spawn(async move {
             // The handler is dropped before the end is reported: a slot is free only when its work has ended.
             let result = {
@@ -155,6 +154,7 @@ impl<R: Runtime> SpawnCall<'_, R> {
 /// What surrounds a handler in its task: reports its end, whatever that is.
 struct HandlerTask {
     cell: Arc<CallCell>,
+    queue: Arc<Queue>,
     first: bool,
     ended: bool,
 }
@@ -179,19 +179,14 @@ impl HandlerTask {
     /// The first poll is over: the connection need not wait for this handler any more.
     fn rested(&mut self) {
         if std::mem::take(&mut self.first) {
-            self.cell.lock().queue.runnable.fetch_sub(1, Ordering::Relaxed);
+            self.queue.handler_rested();
         }
     }
 
     fn end(&mut self, result: Result<Option<Payload>, Status>) {
         self.ended = true;
-        let first = std::mem::take(&mut self.first);
-        self.cell.update(|state| {
-            if first {
-                state.queue.runnable.fetch_sub(1, Ordering::Relaxed);
-            }
-            state.end_handler(result);
-        });
+        self.cell.end_handler(result);
+        self.rested();
     }
 }
 

@@ -191,7 +191,7 @@ fn hpack_tables_agree() {
     });
 }
 
-/// The same seed gives the same run, event for event; another seed another.
+/// The same seed gives the same run, event for event and octet for octet.
 #[test]
 fn the_same_seed_gives_the_same_transcript() {
     let required = [Place::ShortWrite, Place::TimerFired];
@@ -204,9 +204,6 @@ fn the_same_seed_gives_the_same_transcript() {
         };
         let (first, second) = (run(seed), run(seed));
         prop_assert_eq!(first.pair.transcript.hash(), second.pair.transcript.hash());
-        if first.pair.transcript.len() > 5 {
-            prop_assert_ne!(first.pair.transcript.hash(), run(seed ^ 1).pair.transcript.hash());
-        }
         finish(&first, places)
     });
 }
@@ -228,7 +225,8 @@ fn the_echo_service_answers_right() {
         }
         let now = pair.now();
         let mut client = echo::EchoClient::start(pair.client(), now, requests);
-        echo::drive(&mut pair, &mut echo::EchoServer::default(), &mut client, 100_000);
+        let steps = echo::drive(&mut pair, &mut echo::EchoServer::default(), &mut client, 100_000);
+        prop_assert!(client.is_done(), "not done after {} steps over {:?}: {}", steps, link, pair.summary());
         places.add(&pair.places());
         none(&client.wrong_answers())?;
         none(&pair.violations())

@@ -2,10 +2,14 @@
 //! the core has taken the message. A slow peer so holds the sender, not memory.
 
 use crate::mailbox::lock;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use pintle_core::{CallId, Connection, Misuse, Payload, SendError};
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Condvar, Mutex, PoisonError},
+};
 
 /// Octets of one call's messages that may be on their way to the loop; one message may always be.
-pub(crate) const MOST: usize = 64 << 10;
+const MOST: usize = 64 << 10;
 
 #[derive(Debug, Default)]
 pub(crate) struct Outflow {
@@ -89,5 +93,52 @@ impl Drop for Permit {
         state.ended |= !self.delivered;
         drop(state);
         self.flow.changed.notify_all();
+    }
+}
+
+/// Messages of a call that the loop has and the core has not taken yet. Dropped, they tell their senders that the call is over.
+#[derive(Debug, Default)]
+pub(crate) struct Backlog(VecDeque<(Payload, Option<Permit>)>);
+
+/// How far a [`Backlog`] went.
+#[derive(Debug)]
+pub(crate) enum Sent {
+    All,
+    /// The rest waits for `Event::Writable`.
+    Blocked,
+    /// A message cannot be sent at all: it must not go missing in silence.
+    Refused(Misuse),
+    /// The call is over.
+    Ended,
+}
+
+impl Backlog {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    pub(crate) fn push(&mut self, payload: Payload, permit: Option<Permit>) {
+        self.0.push_back((payload, permit));
+    }
+
+    /// Hands on as much as the core takes.
+    pub(crate) fn send(&mut self, core: &mut Connection, id: CallId) -> Sent {
+        while let Some((payload, permit)) = self.0.pop_front() {
+            let Ok(mut call) = core.call(id) else { return Sent::Ended };
+            match call.send(payload) {
+                Ok(()) => permit.map_or((), Permit::deliver),
+                Err(SendError::Blocked(payload)) => {
+                    self.0.push_front((payload, permit));
+                    return Sent::Blocked;
+                }
+                Err(SendError::Refused(_, why)) => return Sent::Refused(why),
+                Err(_) => return Sent::Ended,
+            }
+        }
+        Sent::All
     }
 }

@@ -7,6 +7,7 @@ use std::{fmt, sync::Arc};
 pub type Layer = Arc<dyn Fn(Connection) -> Box<dyn Endpoint> + Send + Sync>;
 
 /// An endpoint; the plain one costs no virtual call.
+#[allow(clippy::large_enum_variant, reason = "the large one is the ordinary one")]
 pub enum Stack {
     /// The core alone.
     Plain(Connection),

@@ -94,11 +94,11 @@ impl<X: Execute> ServerApp<X> {
     /// `streams`: the handler reads the request as a stream; else it was given the one message already.
     fn new_cell(&mut self, slot: u32, streams: bool) -> Arc<CallCell> {
         while let Some(mut cell) = self.spare.pop() {
-            if CallCell::recycle(&mut cell, slot, !streams) {
+            if CallCell::recycle(&mut cell, slot, streams) {
                 return cell;
             }
         }
-        CallCell::accepted(&self.queue, slot, !streams)
+        CallCell::accepted(&self.queue, slot, streams)
     }
 
     /// Does for the call in `slot` whatever its cell and the connection allow now.

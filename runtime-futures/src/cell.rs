@@ -131,11 +131,16 @@ impl CallCell {
     pub fn recycle(cell: &mut Arc<Self>, slot: u32, streams: bool) -> bool {
         let Some(cell) = Arc::get_mut(cell) else { return false };
         let state = cell.state.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let queue = Arc::clone(&state.queue);
-        let (mut outbox, mut inbox) = (std::mem::take(&mut state.outbox), std::mem::take(&mut state.inbox));
-        outbox.clear();
-        inbox.clear();
-        *state = State { outbox, inbox, slot, input_ended: !streams, ..State::new(Side::Server, queue) };
+        // Field by field, because most are as they were made.
+        state.outbox.clear();
+        state.inbox.clear();
+        state.trailers.clear();
+        (state.slot, state.input_ended) = (slot, !streams);
+        (state.dirty, state.abandoned, state.stalled) = (false, false, false);
+        (state.queued, state.inbox_octets) = (0, 0);
+        state.closing = Closing::Open;
+        (state.over, state.head, state.extra) = (None, None, None);
+        (state.sender, state.reader, state.handler) = (None, None, None);
         true
     }
 

@@ -21,8 +21,10 @@ const SCRATCH: usize = 128 << 10;
 const WRITE_BUDGET: usize = 256 << 10;
 /// Slices per gathering write.
 const SLICES: usize = 64;
+/// Reads before what was read is dealt with.
+const READS: u32 = 4;
 /// Turns before other tasks get the thread.
-const TURNS: u32 = 32;
+const TURNS: u32 = 16;
 /// How long a server discards input after its last octet: closing a socket with unread input makes the kernel
 /// reset it, and the peer may lose our last words.
 const LINGER: Duration = Duration::from_secs(1);
@@ -58,6 +60,8 @@ pub struct Driver<R: Runtime, E, S, A> {
     waited: bool,
     input: Half,
     output: Half,
+    /// The stream wakes the task when it can be read.
+    reading: bool,
     /// When to end whatever the state: the deadline of a drain.
     stop_at: Option<Timestamp>,
     phase: Phase,
@@ -96,6 +100,7 @@ impl<R: Runtime, E: Endpoint, S: Io, A: App> Driver<R, E, S, A> {
             waited: false,
             input: Half::Open,
             output: Half::Open,
+            reading: false,
             stop_at: None,
             phase: Phase::Running,
             runtime: PhantomData,
@@ -132,11 +137,11 @@ impl<R: Runtime, E: Endpoint, S: Io, A: App> Driver<R, E, S, A> {
     /// One turn. Pending: everything that can wake the task is armed.
     fn turn(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let now = R::now();
-        let mut progress = self.read(now, cx);
+        let mut again = self.read(now, cx);
         if self.endpoint.wants().deadline.is_some_and(|at| at <= now) {
             self.endpoint.handle_timeout(now);
         }
-        progress |= self.settle(now);
+        self.settle(now);
         if self.endpoint.wants().write {
             if !self.waited && self.queue.expects_handlers() {
                 // Replies of handlers that are about to run go out in the same write.
@@ -144,7 +149,7 @@ impl<R: Runtime, E: Endpoint, S: Io, A: App> Driver<R, E, S, A> {
                 cx.waker().wake_by_ref();
                 return Poll::Pending;
             }
-            progress |= self.flush(now, cx);
+            again |= self.flush(now, cx);
         }
         self.waited = false;
         let broken = self.input == Half::Ended && self.output == Half::Ended;
@@ -153,12 +158,13 @@ impl<R: Runtime, E: Endpoint, S: Io, A: App> Driver<R, E, S, A> {
             self.phase = Phase::Closing;
             return Poll::Ready(());
         }
-        if progress { Poll::Ready(()) } else { self.sleep(now, cx) }
+        let wants = self.endpoint.wants();
+        again |= wants.event || (wants.read && self.input == Half::Open && !self.reading);
+        if again { Poll::Ready(()) } else { self.sleep(now, cx) }
     }
 
     /// Commands and events until neither is left: each may cause the other.
-    fn settle(&mut self, now: Timestamp) -> bool {
-        let mut progress = false;
+    fn settle(&mut self, now: Timestamp) {
         loop {
             let mut quiet = true;
             if self.queue.take(&mut self.batch) {
@@ -175,9 +181,8 @@ impl<R: Runtime, E: Endpoint, S: Io, A: App> Driver<R, E, S, A> {
                 self.app.event(now, conn, event);
             }
             if quiet {
-                return progress;
+                return;
             }
-            progress = true;
         }
     }
 
@@ -192,21 +197,27 @@ impl<R: Runtime, E: Endpoint, S: Io, A: App> Driver<R, E, S, A> {
         }
     }
 
-    /// One read. True: something was learned.
+    /// Reads until the stream has no more, but leaves after some. True: there may be more.
     fn read(&mut self, now: Timestamp, cx: &mut Context<'_>) -> bool {
-        // Once writing has failed, what the peer said before is read to its end even so (its answers may be there).
-        if self.input == Half::Ended || !(self.endpoint.wants().read || self.output == Half::Ended) {
-            return false;
+        self.reading = false;
+        for _ in 0..READS {
+            // Once writing has failed, what the peer said before is read to its end even so (its answers may be there).
+            if self.input == Half::Ended || !(self.endpoint.wants().read || self.output == Half::Ended) {
+                return false;
+            }
+            match self.read_once(now, cx) {
+                Poll::Ready(Ok(n)) if n > 0 => continue,
+                Poll::Ready(Err(error)) if error.kind() == ErrorKind::Interrupted => continue,
+                Poll::Pending if self.output == Half::Open => {
+                    self.reading = true;
+                    return false;
+                }
+                // A peer that neither reads nor writes any more leaves the stream without an end: this is it.
+                Poll::Ready(_) | Poll::Pending => {}
+            }
+            self.input = Half::Ended;
+            self.endpoint.recv_eof(now);
         }
-        match self.read_once(now, cx) {
-            Poll::Ready(Ok(n)) if n > 0 => return true,
-            Poll::Ready(Err(error)) if error.kind() == ErrorKind::Interrupted => return true,
-            // A peer that neither reads nor writes any more leaves the stream without an end: this is it.
-            Poll::Pending if self.output == Half::Open => return false,
-            Poll::Ready(_) | Poll::Pending => {}
-        }
-        self.input = Half::Ended;
-        self.endpoint.recv_eof(now);
         true
     }
 

@@ -42,8 +42,9 @@ impl<T> Fifo<T> {
     }
 
     pub(crate) fn clear(&mut self) {
-        self.first = None;
-        self.rest.clear();
+        if self.first.take().is_some() {
+            self.rest.clear();
+        }
     }
 }
 

@@ -51,7 +51,7 @@ fn out_of_descriptors() {
     let before = ticks(server.0.id());
     thread::sleep(Duration::from_millis(1_000));
     let used = ticks(server.0.id()) - before;
-    assert!(used <= 10, "{used} ticks of 10 ms in a second: it spins");
+    assert!(used <= 50, "{used} ticks of 10 ms in a second: it spins");
     clients.truncate(4);
     for _ in 0..3 {
         let client = GreeterClient::new(connect_local(&address).unwrap());

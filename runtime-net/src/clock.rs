@@ -8,8 +8,8 @@ static EPOCH: OnceLock<Instant> = OnceLock::new();
 /// The present, in microseconds of `CLOCK_MONOTONIC` since this process first asked.
 #[must_use]
 pub fn now() -> Timestamp {
-    let micros = EPOCH.get_or_init(Instant::now).elapsed().as_micros();
-    Timestamp::from_micros(u64::try_from(micros).unwrap_or(u64::MAX))
+    let since = EPOCH.get_or_init(Instant::now).elapsed();
+    Timestamp::from_micros(since.as_secs().saturating_mul(1_000_000) + u64::from(since.subsec_micros()))
 }
 
 /// The same instant on std's clock, for timers that want one. `None`: further away than std can say, so never.

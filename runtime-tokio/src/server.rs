@@ -112,8 +112,13 @@ impl Server<Inline> {
     ///
     /// # Errors
     /// See [`ServeError`].
-    pub async fn serve_with_shutdown(self, stop: impl Future<Output = ()>) -> Result<(), ServeError> {
-        tokio::task::LocalSet::new().run_until(self.run(stop)).await
+    pub async fn serve_with_shutdown(self, stop: impl Future<Output = ()> + 'static) -> Result<(), ServeError> {
+        // A local task of its own: what `run_until` is given is polled with every local task.
+        let serving = async move { tokio::task::spawn_local(self.run(stop)).await };
+        match tokio::task::LocalSet::new().run_until(serving).await {
+            Ok(result) => result,
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
+        }
     }
 }
 

@@ -136,11 +136,15 @@ fn try_correspond(client: &mut dyn Client, n: u32) -> Result<(), Wrong> {
 }
 
 fn letter(number: u32) -> Letter {
-    Letter { to: format!("reader {number}"), content: Bytes::from(vec![number as u8; 100]), number }
+    Letter { to: format!("reader {number}"), content: Bytes::from(vec![b'a' + (number % 26) as u8; 100]), number }
 }
 
 fn equal<T: PartialEq + Debug>(got: &T, expected: &T) -> Result<(), Wrong> {
-    if got == expected { Ok(()) } else { Err(format!("expected {expected:?}, got {got:?}").into()) }
+    if got == expected {
+        return Ok(());
+    }
+    let short = |value: &T| format!("{value:?}").chars().take(200).collect::<String>();
+    Err(format!("expected {}, got {}", short(expected), short(got)).into())
 }
 
 /// A directory for Unix sockets, gone at the end.

@@ -24,16 +24,19 @@ const DRAIN_PING: [u8; 8] = *b"drain\0\0\0";
 /// Control output that is owed.
 #[derive(Debug, Default)]
 pub(crate) struct Control {
+    /// Some of the below is owed.
+    due: bool,
     /// Preface, SETTINGS and window: our first octets.
-    pub(super) preface: bool,
+    preface: bool,
     /// SETTINGS acknowledgements.
     acks: u32,
     /// PINGs to answer.
     pongs: VecDeque<[u8; 8]>,
     pings: Vec<[u8; 8]>,
     resets: VecDeque<(u32, ErrorCode)>,
-    pub(super) connection_credit: bool,
-    pub(super) stream_credit: bool,
+    connection_credit: bool,
+    /// Streams whose credit is due.
+    stream_credit: u32,
     /// Last-Stream-ID, code and debug text of GOAWAYs.
     goaways: VecDeque<(u32, ErrorCode, &'static str)>,
     /// The latest streams that we closed before the peer ended its side.
@@ -42,15 +45,33 @@ pub(crate) struct Control {
 
 impl Control {
     #[inline]
-    pub(super) fn is_due(&self) -> bool {
-        self.preface
-            || self.connection_credit
-            || self.stream_credit
+    pub(super) const fn is_due(&self) -> bool {
+        self.due
+    }
+
+    pub(super) const fn owe_preface(&mut self) {
+        self.preface = true;
+        self.due = true;
+    }
+
+    pub(super) const fn owe_connection_credit(&mut self) {
+        self.connection_credit = true;
+        self.due = true;
+    }
+
+    pub(super) const fn owe_stream_credit(&mut self) {
+        self.stream_credit += 1;
+        self.due = true;
+    }
+
+    /// One of them needs it no more.
+    pub(super) fn forgo_stream_credit(&mut self) {
+        self.stream_credit = self.stream_credit.saturating_sub(1);
+        self.due = self.preface
             || self.acks > 0
-            || !self.pongs.is_empty()
-            || !self.resets.is_empty()
-            || !self.goaways.is_empty()
-            || !self.pings.is_empty()
+            || self.connection_credit
+            || self.stream_credit > 0
+            || !(self.pongs.is_empty() && self.pings.is_empty() && self.resets.is_empty() && self.goaways.is_empty());
     }
 
     fn waiting(&self) -> usize {
@@ -64,7 +85,7 @@ impl Control {
 
     /// Drops what is owed: the connection ends. A preface that is due still goes ahead of the GOAWAY.
     pub(super) fn clear(&mut self) {
-        *self = Self { preface: self.preface, ..Self::default() };
+        *self = Self { preface: self.preface, due: self.preface, ..Self::default() };
     }
 
     /// Drops everything: nobody will read it.
@@ -86,6 +107,7 @@ impl Control {
 
     pub(super) fn goaway(&mut self, last: u32, code: ErrorCode, debug: &'static str) {
         self.goaways.push_back((last, code, debug));
+        self.due = true;
     }
 }
 
@@ -100,11 +122,13 @@ impl Connection {
         self.stats.pings_received += 1;
         self.guard.pings.received(self.now, self.open > 0)?;
         self.control.pongs.push_back(ping.data);
+        self.control.due = true;
         self.bound_control()
     }
 
     pub(super) fn settings_acked_next(&mut self) -> Result<(), Fatal> {
         self.control.acks += 1;
+        self.control.due = true;
         self.bound_control()
     }
 
@@ -118,6 +142,7 @@ impl Connection {
     pub(crate) fn queue_reset(&mut self, id: u32, code: ErrorCode) {
         if self.phase != Phase::Closed {
             self.control.resets.push_back((id, code));
+            self.control.due = true;
             self.control.remember(id);
         }
     }
@@ -216,6 +241,7 @@ impl Connection {
     /// Frames what is owed. Acknowledgements first: the peer waits for them.
     #[inline(never)]
     pub(super) fn stage_control(&mut self) {
+        self.control.due = false;
         if core::mem::take(&mut self.control.preface) {
             self.stage_preface();
         }
@@ -232,7 +258,7 @@ impl Connection {
         if core::mem::take(&mut self.control.connection_credit) {
             self.stage_connection_credit();
         }
-        if core::mem::take(&mut self.control.stream_credit) {
+        if core::mem::take(&mut self.control.stream_credit) > 0 {
             self.stage_stream_credit();
         }
         while let Some((last, code, debug)) = self.control.goaways.pop_front() {
@@ -290,6 +316,7 @@ impl Connection {
         }
         self.control.goaway(ALL_STREAMS, ErrorCode::NO_ERROR, "graceful_stop");
         self.control.pings.push(DRAIN_PING);
+        self.control.due = true;
         self.timers.set(Timer::DrainPing, self.now.saturating_add(self.cfg.drain_ping_timeout));
     }
 

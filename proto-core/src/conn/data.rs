@@ -2,9 +2,10 @@
 
 use super::{Connection, Fatal, Role};
 use crate::{
-    Code, Event, Message, Payload, StreamId,
+    Code, Event, Message, Payload, Status, StreamId,
     error::ErrorCode,
     flow::Credit,
+    grpc::prefix::{Prefix, PrefixError},
     shape::recv::{self as shape, ClientInput, ServerInput, Verdict, Violation},
     store::NIL,
     stream::{Inbound, flag},
@@ -51,7 +52,7 @@ impl Connection {
     fn return_connection_credit(&mut self, octets: u32) {
         self.recv_credit += octets;
         if self.recv_credit > self.cfg.connection_window / 2 {
-            self.control.connection_credit = true;
+            self.control.owe_connection_credit();
         }
     }
 
@@ -197,8 +198,8 @@ impl Connection {
             let alive = match assembled {
                 Ok(false) => true,
                 Ok(true) => self.complete(s),
-                Err((code, what)) => {
-                    self.refuse_message(s, code, what);
+                Err(error) => {
+                    self.refuse_message(s, error.status());
                     false
                 }
             };
@@ -222,7 +223,7 @@ impl Connection {
     }
 
     /// Moves octets into the message being received; true: it is whole.
-    fn assemble(&mut self, s: u32, rest: &mut &[u8]) -> Result<bool, (Code, &'static str)> {
+    fn assemble(&mut self, s: u32, rest: &mut &[u8]) -> Result<bool, PrefixError> {
         let max = self.cfg.max_recv_message;
         let assembly = &mut self.slots[s].assembly;
         if assembly.prefix_len < 5 {
@@ -234,14 +235,7 @@ impl Connection {
             if assembly.prefix_len < 5 {
                 return Ok(false);
             }
-            let [compressed, len @ ..] = assembly.prefix;
-            let len = u32::from_be_bytes(len);
-            if compressed > 1 {
-                return Err((Code::Internal, "the reserved bits of a message's compressed flag are set"));
-            }
-            if len > max {
-                return Err((Code::ResourceExhausted, "a message is larger than the receiver's limit"));
-            }
+            let Prefix { len, .. } = Prefix::parse(assembly.prefix, max)?;
             assembly.left = len;
             self.make_room(s);
         }
@@ -320,7 +314,7 @@ impl Connection {
         if assembly.prefix[0] == 1 {
             self.drop_message(s, message);
             // No coding but identity is offered, so the flag is a fault of the sender (compression.md, case 6).
-            self.refuse_message(s, Code::Internal, "a message has its compressed flag set, but no grpc-encoding was agreed");
+            self.refuse_message(s, Status::new(Code::Internal, "a message has its compressed flag set, but no grpc-encoding was agreed"));
             return false;
         }
         self.deliver(s, message)
@@ -348,7 +342,7 @@ impl Connection {
             }
             Verdict::Violation(violation) => {
                 self.drop_message(s, message);
-                self.refuse_message(s, Violation::CODE, violation.text());
+                self.refuse_message(s, Status::new(Violation::CODE, violation.text()));
                 false
             }
             // The direction ended before its octets did: they came from behind a full inbox.
@@ -399,7 +393,7 @@ impl Connection {
         self.messages_in_pieces(s, &octets, credit);
         let slot = &self.slots[s];
         if slot.live && slot.has(flag::REMOTE_END) && slot.backlog.is_empty() && !slot.assembly.is_empty() && !slot.has(flag::CLOSED) {
-            self.refuse_message(s, Code::Internal, TRUNCATED);
+            self.refuse_message(s, Status::new(Code::Internal, TRUNCATED));
         }
     }
 
@@ -407,6 +401,8 @@ impl Connection {
     pub(super) fn remote_ends(&mut self, s: u32) {
         let slot = &mut self.slots[s];
         slot.set(flag::REMOTE_END);
+        self.forget_credit(s);
+        let slot = &mut self.slots[s];
         if slot.content_length.is_some_and(|left| left != 0) {
             self.break_stream(s, ErrorCode::PROTOCOL_ERROR, "less DATA than content-length says");
             return;
@@ -418,7 +414,7 @@ impl Connection {
         }
         match self.role {
             Role::Client if slot.has(flag::SNIPPET) => self.snippet_ends(s),
-            Role::Client => self.end_client(s, crate::Status::new(Code::Internal, "the server closed the stream without sending trailers"), ErrorCode::CANCEL),
+            Role::Client => self.end_client(s, Status::new(Code::Internal, "the server closed the stream without sending trailers"), ErrorCode::CANCEL),
             Role::Server => self.request_ends(s),
         }
     }
@@ -431,7 +427,7 @@ impl Connection {
             return;
         }
         if !slot.assembly.is_empty() && slot.backlog.is_empty() {
-            self.refuse_message(s, Code::Internal, TRUNCATED);
+            self.refuse_message(s, Status::new(Code::Internal, TRUNCATED));
             return;
         }
         let (state, verdict) = shape::server(slot.receive, ServerInput::End);
@@ -439,7 +435,7 @@ impl Connection {
         match verdict {
             Verdict::DeliverEnd => self.offer(s),
             Verdict::End => self.push_readable(s),
-            Verdict::Violation(violation) => self.refuse_message(s, Violation::CODE, violation.text()),
+            Verdict::Violation(violation) => self.refuse_message(s, Status::new(Violation::CODE, violation.text())),
             _ => {}
         }
     }
@@ -472,7 +468,17 @@ impl Connection {
         if !slot.has(flag::CREDIT_DUE) && slot.credit_due > 0 {
             slot.set(flag::CREDIT_DUE);
             self.credits.push(s);
-            self.control.stream_credit = true;
+            self.control.owe_stream_credit();
+        }
+    }
+
+    /// The peer sends no more on the stream: it needs no credit (RFC 9113 §6.9).
+    #[inline]
+    pub(super) fn forget_credit(&mut self, s: u32) {
+        let slot = &mut self.slots[s];
+        if slot.has(flag::CREDIT_DUE) {
+            slot.unset(flag::CREDIT_DUE);
+            self.control.forgo_stream_credit();
         }
     }
 

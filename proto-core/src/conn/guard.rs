@@ -163,6 +163,12 @@ impl Guard {
         self.updates += UPDATES_PER_WORK;
     }
 
+    /// The peer opened a stream.
+    #[inline]
+    pub(crate) const fn stream_opened(&mut self) {
+        self.updates += UPDATES_PER_WORK;
+    }
+
     /// We sent HEADERS or DATA.
     #[inline]
     pub(crate) const fn sent(&mut self) {

@@ -184,6 +184,7 @@ impl Connection {
             }
         };
         self.open_slot(s, id);
+        self.guard.stream_opened();
         if end_stream {
             self.slots[s].set(flag::REMOTE_END);
         }
@@ -194,7 +195,9 @@ impl Connection {
     fn decode_request(&mut self, s: u32, block: &[u8]) -> Result<RequestFields, Fatal> {
         let slot = &mut self.slots[s];
         if let Some(seen) = self.memo.find(self.decoder.generation(), block) {
-            slot.metadata.push_records(&seen.metadata);
+            if !seen.metadata.is_empty() {
+                slot.metadata.push_records(&seen.metadata);
+            }
             slot.extra.push_records(&seen.extra);
             return Ok(seen.fields);
         }
@@ -429,6 +432,7 @@ impl Connection {
 
     /// The last block of a response: trailers, or Trailers-Only, whose metadata is trailing metadata.
     fn response_ends(&mut self, s: u32, fields: &ResponseFields, trailers: bool) {
+        self.forget_credit(s);
         let slot = &mut self.slots[s];
         slot.set(flag::REMOTE_END);
         if !trailers {

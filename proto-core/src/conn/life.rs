@@ -121,7 +121,9 @@ impl Connection {
         }
         let over = slot.flags & (flag::REMOTE_END | flag::END_SENT) == flag::REMOTE_END | flag::END_SENT;
         if slot.id != 0 && !over {
-            let (id, code) = (slot.id, if slot.has(flag::REMOTE_END) { ErrorCode::NO_ERROR } else { code });
+            // NO_ERROR says that the response is complete (RFC 9113 §8.1); anything else that the call failed.
+            let answered = if self.role == Role::Client { flag::REMOTE_END } else { flag::END_SENT };
+            let (id, code) = (slot.id, if slot.has(answered) { ErrorCode::NO_ERROR } else { code });
             self.queue_reset(id, code);
         }
         self.close_wire(s);
@@ -193,10 +195,10 @@ impl Connection {
     // -- both -----------------------------------------------------------------------------------------------
 
     /// The peer's messages break a rule or a limit.
-    pub(super) fn refuse_message(&mut self, s: u32, code: Code, what: &'static str) {
+    pub(super) fn refuse_message(&mut self, s: u32, status: Status) {
         match self.role {
-            Role::Client => self.end_client(s, Status::new(code, what), ErrorCode::CANCEL),
-            Role::Server => self.end_early(s, Status::new(code, what), 200),
+            Role::Client => self.end_client(s, status, ErrorCode::CANCEL),
+            Role::Server => self.end_early(s, status, 200),
         }
     }
 
@@ -275,6 +277,7 @@ impl Connection {
         self.unlink(s);
         self.drop_out(s);
         self.drop_assembly(s);
+        self.forget_credit(s);
         if self.rx_slot == s {
             self.rx_slot = NIL;
         }
@@ -288,6 +291,15 @@ impl Connection {
         if !self.slots[s].has(flag::HELD) {
             self.release(s);
         }
+    }
+
+    /// Server: an answer was framed whole, the request was whole, and the application has let go: nothing else is left to undo.
+    #[inline]
+    pub(super) fn close_answered(&mut self, s: u32) {
+        debug_assert!(self.slots[s].assembly.is_empty() && self.slots[s].links.which == Which::None && self.rx_slot != s);
+        self.map.remove(self.slots[s].id);
+        self.open -= 1;
+        self.release(s);
     }
 
     /// The application lets go of a call.

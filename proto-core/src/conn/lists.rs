@@ -149,7 +149,7 @@ impl Connection {
     #[inline]
     pub(crate) fn push_writable(&mut self, s: u32) {
         let slot = &mut self.slots[s];
-        if slot.has(flag::WANTS_ROOM) && !slot.has(flag::EVENT_WRITABLE) {
+        if slot.flags & (flag::WANTS_ROOM | flag::HELD | flag::EVENT_WRITABLE) == flag::WANTS_ROOM | flag::HELD {
             slot.unset(flag::WANTS_ROOM);
             slot.set(flag::EVENT_WRITABLE);
             let (generation, token) = (slot.generation, slot.token);

@@ -213,6 +213,12 @@ impl Connection {
         if self.phase == Phase::Closed {
             return;
         }
+        if self.phase < Phase::Open && self.first_len > 0 {
+            let looks_like = looks_like(&self.first[..self.first_len as usize]);
+            if looks_like != UNKNOWN {
+                let _ = self.foreign_peer(looks_like);
+            }
+        }
         let drained = self.drain.ours && self.slots.len() == 0;
         let reason = match self.drain.peer_code {
             _ if drained => CloseReason::Local,

@@ -108,12 +108,13 @@ impl Connection {
     /// The ordinary answer in one go: head, one small message, OK.
     #[inline]
     fn stage_fused(&mut self, s: u32) -> bool {
-        let slot = &self.slots[s];
+        let slot = &mut self.slots[s];
         const MUST: u32 = flag::SEND_ENDED | flag::REMOTE_END;
-        if slot.flags & (MUST | flag::HEAD_SENT | flag::HTTP) != MUST || slot.ending.is_some() || slot.out.len() != 1 || !slot.out_head.is_empty() {
+        const MUST_NOT: u32 = flag::HEAD_SENT | flag::HTTP | flag::HELD;
+        if slot.flags & (MUST | MUST_NOT) != MUST || slot.ending.is_some() || slot.out.len() != 1 || !slot.out_head.is_empty() {
             return false;
         }
-        let (Some(head), Some(trailers)) = self.heads.answer(&self.encoder) else { return false };
+        let Some((before, after)) = self.heads.answer(&self.encoder) else { return false };
         let Some(Out::Segment { start, len }) = slot.out.front() else { return false };
         let (start, len, id) = (*start, *len, slot.id);
         let n = len as usize;
@@ -123,18 +124,26 @@ impl Connection {
         self.send_window.consume(len);
         let message = self.segment.get(start, len);
         self.outbox.extend_with(|out| {
-            out.reserve(n + 64);
-            out.extend_from_slice(&h2_frame::headers_head(head.len() as u32, id, false, true));
-            out.extend_from_slice(head);
-            out.extend_from_slice(&data_head(len, id, false));
+            let at = out.len();
+            out.reserve(before.len() + n + after.len());
+            out.extend_from_slice(before);
             out.extend_from_slice(message);
-            out.extend_from_slice(&h2_frame::headers_head(trailers.len() as u32, id, true, true));
-            out.extend_from_slice(trailers);
+            out.extend_from_slice(after);
+            let data = at + before.len() - 9;
+            out[data..data + 9].copy_from_slice(&data_head(len, id, false));
+            let id = id.to_be_bytes();
+            out[at + 5..at + 9].copy_from_slice(&id);
+            let trailers = data + 9 + n;
+            out[trailers + 5..trailers + 9].copy_from_slice(&id);
         });
+        slot.out.pop_front();
+        slot.out_len = 0;
+        self.queued -= n;
+        self.segment.free(len);
         self.stats.messages_sent += 1;
         self.guard.sent();
         self.guard.call_ended();
-        self.close_wire(s);
+        self.close_answered(s);
         true
     }
 

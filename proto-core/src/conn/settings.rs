@@ -35,7 +35,7 @@ impl Default for Peer {
 
 impl Connection {
     pub(super) fn owe_preface(&mut self) {
-        self.control.preface = true;
+        self.control.owe_preface();
         self.scanner.set_max_frame(self.cfg.max_frame);
         self.local.unacked += 1;
         self.timers.set(Timer::SettingsAck, self.now.saturating_add(self.cfg.settings_timeout));

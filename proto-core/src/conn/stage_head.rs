@@ -49,6 +49,9 @@ impl Memo {
 pub(crate) struct HeadMemos {
     response: Memo,
     ok: Memo,
+    answer_generation: u32,
+    before: Vec<u8>,
+    after: Vec<u8>,
     requests: [(Bytes, Memo); REQUESTS],
     next_request: usize,
     seen: [u32; SEEN],
@@ -56,10 +59,25 @@ pub(crate) struct HeadMemos {
 }
 
 impl HeadMemos {
-    /// The blocks of an answer that is OK and has no metadata.
+    /// The frames around the one message of an answer that is OK and has no metadata: HEADERS and the head of the DATA
+    /// before it, HEADERS behind it. Stream id and DATA length are to be filled in.
     #[inline]
-    pub(super) fn answer(&self, encoder: &Encoder) -> (Option<&[u8]>, Option<&[u8]>) {
-        (self.response.get(encoder), self.ok.get(encoder))
+    pub(super) fn answer(&self, encoder: &Encoder) -> Option<(&[u8], &[u8])> {
+        if self.answer_generation == encoder.generation() && !self.before.is_empty() { Some((&self.before, &self.after)) } else { None }
+    }
+
+    /// Both blocks are known for the table as it is: frames them once.
+    fn frame_answer(&mut self, encoder: &Encoder) {
+        if let (Some(head), Some(trailers)) = (self.response.get(encoder), self.ok.get(encoder)) {
+            self.answer_generation = encoder.generation();
+            self.before.clear();
+            self.before.extend_from_slice(&h2_frame::headers_head(head.len() as u32, 0, false, true));
+            self.before.extend_from_slice(head);
+            self.before.extend_from_slice(&h2_frame::data_head(0, 0, false));
+            self.after.clear();
+            self.after.extend_from_slice(&h2_frame::headers_head(trailers.len() as u32, 0, true, true));
+            self.after.extend_from_slice(trailers);
+        }
     }
 
     fn request(&self, path: &Bytes, encoder: &Encoder) -> Option<&[u8]> {
@@ -170,6 +188,7 @@ impl Connection {
                 self.encode_metadata(&self.slots[s].out_head.clone(), &mut block);
                 if plain {
                     self.heads.response.keep(before, &self.encoder, &block);
+                    self.heads.frame_answer(&self.encoder);
                 }
             }
         }
@@ -216,6 +235,7 @@ impl Connection {
                 self.encode_end(s, &mut block);
                 if plain {
                     self.heads.ok.keep(before, &self.encoder, &block);
+                    self.heads.frame_answer(&self.encoder);
                 }
             }
         }

@@ -12,6 +12,7 @@
 pub(crate) struct Credit(u32);
 
 impl Credit {
+    #[cfg(any(test, feature = "testing"))]
     pub(crate) const fn octets(&self) -> u32 {
         self.0
     }
@@ -42,12 +43,12 @@ impl RecvBudget {
         Self { held: 0, spare, granted: 0 }
     }
 
-    #[cfg_attr(not(any(test, feature = "testing")), allow(dead_code))]
+    #[cfg(any(test, feature = "testing"))]
     pub(crate) const fn held(&self) -> u64 {
         self.held
     }
 
-    #[cfg_attr(not(any(test, feature = "testing")), allow(dead_code))]
+    #[cfg(any(test, feature = "testing"))]
     pub(crate) const fn granted(&self) -> u64 {
         self.granted
     }

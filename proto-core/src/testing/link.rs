@@ -68,13 +68,16 @@ impl LinkConfig {
     #[must_use]
     pub fn random(rng: &mut Rng) -> Self {
         let cuts = [Cut::Whole, Cut::Whole, Cut::Random(20), Cut::Random(3_000), Cut::Random(70_000), Cut::Octet];
+        let writes = rng.pick(&cuts);
+        let tiny = matches!(writes, Cut::Octet | Cut::Random(20));
         Self {
             latency: Duration::from_micros(rng.pick(&[0, 0, 50, 2_000, 40_000])),
-            rate: rng.pick(&[0, 0, 0, 20_000_000, 2_000_000]),
+            // A rate spaces every write: with tiny ones a run would take a step for each.
+            rate: if tiny { 0 } else { rng.pick(&[0, 0, 0, 20_000_000, 2_000_000]) },
             buffer: rng.pick(&[1 << 20, 200_000, 65_536, 9_000, 700]),
-            writes: rng.pick(&cuts),
+            writes,
             reads: rng.pick(&cuts),
-            stall_per_mille: rng.pick(&[0, 0, 30]),
+            stall_per_mille: if tiny { rng.below(2) } else { rng.pick(&[0, 0, 30]) },
             stall: Duration::from_millis(rng.pick(&[1, 20])),
             close_after: [None; 2],
         }
@@ -244,11 +247,15 @@ impl Link {
         self.pipes.iter().all(Pipe::is_empty)
     }
 
-    /// From now on without cuts, stalls and limits: for the end of a run.
+    /// From now on without cuts, stalls and limits: for the end of a run. What is on the way arrives in one run.
     pub fn calm(&mut self) {
         for pipe in &mut self.pipes {
             pipe.config = LinkConfig { latency: pipe.config.latency, ..LinkConfig::ideal() };
             pipe.blocked_until = Timestamp::from_micros(0);
+            let octets = pipe.on_the_way.iter().map(|run| run.1).sum();
+            if let Some(&(last, _)) = pipe.on_the_way.back() {
+                pipe.on_the_way = VecDeque::from([(last, octets)]);
+            }
         }
     }
 }

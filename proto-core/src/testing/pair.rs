@@ -171,10 +171,16 @@ impl Pair {
     /// Moves octets both ways as far as link and connections let them; where nothing moves, lets time
     /// pass up to the next arrival or deadline.
     pub fn step(&mut self) -> Step {
+        self.step_within(Duration::MAX)
+    }
+
+    /// The same, but a wait longer than `patience` counts as idle.
+    pub fn step_within(&mut self, patience: Duration) -> Step {
         if self.exchange() {
             return Step::Moved;
         }
-        match self.next_wake() {
+        let limit = self.now.saturating_add(patience);
+        match self.next_wake().filter(|&at| at <= limit) {
             Some(at) => {
                 self.advance_to(at);
                 Step::Waited
@@ -188,16 +194,10 @@ impl Pair {
     pub fn settle(&mut self, patience: Duration) -> usize {
         let end = self.now.saturating_add(patience);
         let mut steps = 0;
-        loop {
+        while self.step_within(end.saturating_since(self.now)) != Step::Idle {
             steps += 1;
-            if self.exchange() {
-                continue;
-            }
-            match self.next_wake() {
-                Some(at) if at <= end => self.advance_to(at),
-                _ => return steps,
-            }
         }
+        steps
     }
 
     /// When time alone changes something: an arrival or a deadline. What has arrived and is not read waits for no time.
@@ -258,6 +258,8 @@ impl Pair {
             }
             moved = true;
             self.places.hit_if(more, Place::ShortWrite);
+            self.transcript.note(format_args!("{} {} writes {}", self.now.as_micros(), name(end), self.scratch.len()));
+            self.transcript.octets(&self.scratch);
             let mut line = Vec::new();
             self.referee.written(end, &self.scratch, &mut line);
             self.link.from(end).push(self.now, &line);

@@ -125,6 +125,7 @@ impl World {
             self.pair.hit(place);
         }
         match op {
+            Op::Start { .. } if self.calls.len() >= MOST_CALLS => {}
             Op::Start { shape, metadata, deadline_ms } => self.start(shape, metadata, deadline_ms),
             Op::Send { end, call, len } => self.on_call(end, call, |world, serial, id| world.send(end, serial, id, len)),
             Op::Recv { end, call, most } => self.on_call(end, call, |world, serial, id| world.recv(end, serial, id, usize::from(most))),
@@ -191,7 +192,8 @@ impl World {
 
     fn steps(&mut self, n: usize) {
         for _ in 0..n {
-            if self.pair.step() == Step::Idle {
+            // Not as far as the timeouts that end calls or connections: those have operations of their own.
+            if self.pair.step_within(Duration::from_millis(200)) == Step::Idle {
                 return;
             }
             self.events();
@@ -199,9 +201,6 @@ impl World {
     }
 
     fn start(&mut self, shape: Shape, kind: u8, deadline_ms: u16) {
-        if self.calls.len() == MOST_CALLS {
-            return;
-        }
         let serial = self.calls.len();
         let now = self.pair.now();
         let deadline = (deadline_ms > 0).then(|| now.saturating_add(Duration::from_millis(u64::from(deadline_ms))));
@@ -362,6 +361,8 @@ impl World {
         }
         self.slips += 1;
         self.slipped.push((end, setting));
+        // The real receiver holds the other to its real limits.
+        let value = value.min(self.original(end, setting));
         self.pair.slip(end, wire::settings(&[(setting.id(), value)]));
     }
 

@@ -95,13 +95,6 @@ impl Outbox {
         result
     }
 
-    /// Overwrites octets appended a moment ago: `back` octets before the end of the arena.
-    #[inline]
-    pub(crate) fn patch(&mut self, back: usize, octets: &[u8]) {
-        let at = self.arena.len() - back;
-        self.arena[at..at + octets.len()].copy_from_slice(octets);
-    }
-
     /// Drops everything that waits.
     pub fn clear(&mut self) {
         let written = self.written;

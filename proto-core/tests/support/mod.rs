@@ -27,7 +27,7 @@ pub(crate) fn check<S: Strategy>(
 ) where
     S::Value: Debug,
 {
-    let config = Config { cases: cases(), failure_persistence: None, max_shrink_iters: 3_000, max_shrink_time: 60_000, ..Config::default() };
+    let config = Config { cases: cases(), failure_persistence: None, max_shrink_iters: 50_000, max_shrink_time: 40_000, ..Config::default() };
     let mut seed = [7; 32];
     seed[..8].copy_from_slice(&number("PINTLE_SEED").unwrap_or(1).to_le_bytes());
     let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &seed));

@@ -3,7 +3,7 @@
 use super::{Caller, Calling, End, Head, Next, lost, not_started};
 use crate::{
     mailbox::{Mailbox, lock},
-    outflow::{NoPermit, Outflow, Permit},
+    outflow::{Backlog, NoPermit, Outflow, Permit, Sent},
 };
 use pintle_core::{
     CallId, CallOptions, Connection, Event, Message, Metadata, Payload, Recv, SendError, Status, Timestamp,
@@ -276,8 +276,7 @@ pub struct Engine {
 struct Live {
     id: CallId,
     fate: Fate,
-    /// Not yet taken by the core.
-    queue: VecDeque<(Payload, Option<Permit>)>,
+    backlog: Backlog,
     /// No more will come.
     last: bool,
 }
@@ -315,7 +314,7 @@ impl Engine {
             ClientCommand::Start(start) => self.start(core, now, *start),
             ClientCommand::Send(state, payload, permit) => {
                 if let Some(live) = self.live_of(&state) {
-                    live.queue.push_back((payload, Some(permit)));
+                    live.backlog.push(payload, Some(permit));
                     let id = live.id;
                     self.send_queued(core, id);
                 }
@@ -348,11 +347,12 @@ impl Engine {
         };
         lock(&start.fate.0.inner).id = Some(id);
         let last = start.only.is_some();
-        let queue = start.only.into_iter().map(|payload| (payload, None)).collect();
+        let mut backlog = Backlog::default();
+        start.only.into_iter().for_each(|payload| backlog.push(payload, None));
         if self.calls.len() <= id.slot() {
             self.calls.resize_with(id.slot() + 1, || None);
         }
-        self.calls[id.slot()] = Some(Box::new(Live { id, fate: start.fate, queue, last }));
+        self.calls[id.slot()] = Some(Box::new(Live { id, fate: start.fate, backlog, last }));
         self.send_queued(core, id);
     }
 
@@ -424,29 +424,17 @@ impl Engine {
 
     /// Hands on what was sent, as far as the core takes it, and then the end.
     fn send_queued(&mut self, core: &mut Connection, id: CallId) {
-        while let Some((payload, permit)) = self.live(id).and_then(|live| live.queue.pop_front()) {
-            let sent = match core.call(id) {
-                Ok(mut call) => call.send(payload),
-                Err(_) => Err(SendError::Ended(payload)),
-            };
-            match sent {
-                Ok(()) => permit.map_or((), Permit::deliver),
-                Err(SendError::Blocked(payload)) => {
-                    if let Some(live) = self.live(id) {
-                        live.queue.push_front((payload, permit));
-                    }
-                    return;
+        let Some(live) = self.live(id) else { return };
+        match (live.backlog.send(core, id), live.last) {
+            (Sent::Refused(why), _) => self.finish(core, id, Status::resource_exhausted(why.0).into()),
+            (Sent::All, true) => {
+                if let Ok(mut call) = core.call(id) {
+                    // Closed already is as good.
+                    let _ = call.close_send();
                 }
-                Err(SendError::Refused(_, why)) => return self.finish(core, id, Status::resource_exhausted(why.0).into()),
-                // Its outcome is on the way.
-                Err(_) => return,
             }
-        }
-        if self.live(id).is_some_and(|live| live.last)
-            && let Ok(mut call) = core.call(id)
-        {
-            // Closed already is as good.
-            let _ = call.close_send();
+            // There is room later, or its outcome is on the way.
+            _ => {}
         }
     }
 }

@@ -180,6 +180,7 @@ impl<C: Caller, Q: Codec, R: Codec> BidiRequest<'_, C, Q, R> {
     ///
     /// # Errors
     /// It did not start.
+    #[allow(clippy::type_complexity, reason = "a pair of two types that users name")]
     pub fn open(self) -> Result<(Requests<C::Call, Q>, Messages<C::Call, R>), Status> {
         let call = self.start(Shape::Bidi)?;
         Ok((Requests { call: call.clone(), open: true, codec: PhantomData }, Messages::new(call)))
@@ -216,6 +217,7 @@ impl<C: Calling, R: Codec> Messages<C, R> {
     ///
     /// # Errors
     /// How the call ended, if not with OK.
+    #[allow(clippy::should_implement_trait, reason = "as the async streams' `next`")]
     pub fn next(&mut self) -> Result<Option<R::Item>, Status> {
         loop {
             if let Some(next) = self.step(true)? {

@@ -95,8 +95,7 @@ impl Services {
         let streams = matches!(accepted.shape, Shape::ClientStreaming | Shape::Bidi);
         // The core announces a call with one request when the request is complete.
         let request = if streams { Recv::Pending } else { call.recv() };
-        let message = if let Recv::Message(message) = request { Some(message) } else { None };
-        let incoming = Incoming::new(session.place(), id, accepted.deadline, metadata, message);
+        let incoming = Incoming::new(session.place(), id, accepted.deadline, metadata, request);
         let service = &mut self.services[service];
         let (mut session, result) = inside(session, || catch_unwind(AssertUnwindSafe(|| service.call(method, incoming))));
         if result.is_err() {

@@ -3,8 +3,8 @@
 use super::session::{Act, Command, Order, Peer, Place, Session, Sink, here};
 use crate::outflow::{NoPermit, Outflow};
 use pintle_core::{
-    CallId, Code, Message, Metadata, SendError, Shape, Status, Timestamp,
-    codec::{Codec, Prost, to_payload},
+    CallId, Code, Message, Metadata, Recv, SendError, Shape, Status, Timestamp,
+    codec::{Codec, Prost, send, to_payload},
 };
 use std::{marker::PhantomData, mem, ops::Deref, sync::Arc, thread, time::Duration};
 
@@ -55,13 +55,13 @@ pub trait Receiver<T>: 'static {
 pub struct Incoming {
     handle: Handle,
     /// The request, for the shapes that have one.
-    message: Option<Message>,
+    request: Recv,
 }
 
 impl Incoming {
     #[inline]
-    pub(crate) fn new(place: &Arc<Place>, call: CallId, deadline: Option<Timestamp>, metadata: Metadata, message: Option<Message>) -> Self {
-        Self { handle: Handle { place: Arc::clone(place), call, deadline, metadata, open: true }, message }
+    pub(crate) fn new(place: &Arc<Place>, call: CallId, deadline: Option<Timestamp>, metadata: Metadata, request: Recv) -> Self {
+        Self { handle: Handle { place: Arc::clone(place), call, deadline, metadata, open: true }, request }
     }
 
     /// One request, one reply.
@@ -103,9 +103,12 @@ impl Incoming {
         self.handle.finish(Status::new(Code::Unimplemented, "the service has no such method"));
     }
 
+    #[inline]
     fn request<Q: Codec>(&mut self) -> Result<Q::Item, Status> {
-        let message = self.message.take().ok_or_else(|| Status::internal("the request has no message"))?;
-        Q::decode(message.payload)
+        match mem::replace(&mut self.request, Recv::Pending) {
+            Recv::Message(message) => Q::decode(message.payload),
+            _ => Err(Status::internal("the request has no message")),
+        }
     }
 }
 
@@ -225,7 +228,7 @@ impl<T, C: Codec<Item = T>> Unary<T, C> {
     pub fn reply(mut self, message: T) {
         self.handle.open = false;
         let call = self.handle.call;
-        if self.handle.here(|session| session.reply::<C>(call, &message)).is_none() {
+        if self.handle.here(|session| session.reply(call, |call| send::<C>(call, &message))).is_none() {
             self.handle.act(Act::Reply(to_payload::<C>(&message)));
         }
     }

@@ -1,9 +1,15 @@
 //! A connection of a server: its endpoint, and the driver's own state of those calls that need any.
 
 use super::http::Exchange;
-use crate::{Stack, mailbox::Mailbox, outflow::Permit};
-use pintle_core::{CallId, Code, Connection, Endpoint, Message, Metadata, Payload, Recv, SendError, Status, StreamId, codec, codec::Codec};
-use std::{cell::Cell, collections::VecDeque, fmt, mem::ManuallyDrop, net::SocketAddr, sync::Arc, time::Duration};
+use crate::{
+    Stack,
+    mailbox::Mailbox,
+    outflow::{Backlog, Permit, Sent},
+};
+use pintle_core::{
+    Call, CallId, Code, Connection, Endpoint, Message, Metadata, Payload, Recv, SendError, Status, StreamId, codec, codec::Codec,
+};
+use std::{cell::Cell, fmt, mem::ManuallyDrop, net::SocketAddr, sync::Arc, time::Duration};
 
 /// Who is at the other end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +62,9 @@ impl fmt::Debug for Order {
     }
 }
 
+/// Told how a call ended that the application has not finished.
+pub(crate) type OnCancel = Box<dyn FnOnce(Code) + Send>;
+
 /// What happens to one call.
 pub(crate) enum Act {
     Headers(Metadata),
@@ -63,7 +72,7 @@ pub(crate) enum Act {
     Reply(Payload),
     Finish(Status),
     Pause(bool),
-    OnCancel(Box<dyn FnOnce(Code) + Send>),
+    OnCancel(OnCancel),
 }
 
 /// The application's side of a call that more than one callback is for.
@@ -82,13 +91,13 @@ pub(crate) struct Live {
     paused: bool,
     /// The client's last message, or its end, was passed on.
     input_over: bool,
-    /// Sent from elsewhere, not yet taken by the core.
-    queue: VecDeque<(Payload, Option<Permit>)>,
-    /// How it ends once the queue is empty.
+    /// Sent from elsewhere.
+    backlog: Backlog,
+    /// How it ends once the backlog is empty.
     last: Option<Status>,
     /// It ended without the application.
     ended: Option<Code>,
-    on_cancel: Vec<Box<dyn FnOnce(Code) + Send>>,
+    on_cancel: Vec<OnCancel>,
 }
 
 /// One connection of a server.
@@ -176,8 +185,9 @@ impl Session {
     }
 
     /// Forgets a call that the application has finished with.
+    #[inline]
     fn forget(&mut self, call: CallId) {
-        if self.live(call).is_some() {
+        if !self.lives.is_empty() && self.live(call).is_some() {
             self.lives[call.slot()] = None;
         }
     }
@@ -220,23 +230,20 @@ impl Session {
     }
 
     /// The one message of an answer, and its end. A call with nothing queued takes one message whatever its size.
-    pub(crate) fn reply<C: Codec>(&mut self, id: CallId, message: &C::Item) {
+    #[inline]
+    pub(crate) fn reply(&mut self, id: CallId, send: impl FnOnce(&mut Call<'_>) -> Result<(), SendError<()>>) {
         let Ok(mut call) = self.core().call(id) else { return };
-        let sent = codec::send::<C>(&mut call, message);
-        self.replied(id, sent);
-    }
-
-    fn replied<T>(&mut self, id: CallId, sent: Result<(), SendError<T>>) {
-        match sent {
-            Err(SendError::Refused(_, why)) => self.finish(id, &Status::internal(why.0)),
+        match send(&mut call) {
+            Err(SendError::Refused((), why)) => call.finish(&Status::internal(why.0), None),
             // Ended by itself meanwhile: this only lets go of it.
-            _ => self.finish(id, &Status::ok()),
+            _ => call.finish(&Status::ok(), None),
         }
+        self.forget(id);
     }
 
     /// One message of many. It comes back as `Blocked` also while others, from elsewhere, wait before it.
     pub(crate) fn send<C: Codec>(&mut self, id: CallId, message: &C::Item) -> Result<(), SendError<()>> {
-        if self.live(id).is_some_and(|live| !live.queue.is_empty()) {
+        if self.live(id).is_some_and(|live| !live.backlog.is_empty()) {
             return Err(SendError::Blocked(()));
         }
         let mut call = self.core().call(id).map_err(|_| SendError::Ended(()))?;
@@ -245,7 +252,7 @@ impl Session {
 
     /// Ends a call, after what waits to be sent.
     pub(crate) fn finish(&mut self, id: CallId, status: &Status) {
-        if let Some(live) = self.live(id).filter(|live| !live.queue.is_empty() && live.ended.is_none()) {
+        if let Some(live) = self.live(id).filter(|live| !live.backlog.is_empty() && live.ended.is_none()) {
             live.last = Some(status.clone());
             live.sink = None;
             return;
@@ -257,7 +264,7 @@ impl Session {
     }
 
     /// Does what a handle asked for. `Some`: and then call this back, the call is over already.
-    pub(crate) fn obey(&mut self, Order { call: id, act }: Order) -> Option<(Box<dyn FnOnce(Code) + Send>, Code)> {
+    pub(crate) fn obey(&mut self, Order { call: id, act }: Order) -> Option<(OnCancel, Code)> {
         match act {
             Act::Headers(metadata) => {
                 if let Ok(mut call) = self.core().call(id) {
@@ -266,15 +273,10 @@ impl Session {
                 }
             }
             Act::Send(payload, permit) => {
-                self.live_or_new(id).queue.push_back((payload, Some(permit)));
+                self.live_or_new(id).backlog.push(payload, Some(permit));
                 self.send_queued(id);
             }
-            Act::Reply(payload) => {
-                if let Ok(mut call) = self.core().call(id) {
-                    let sent = call.send(payload);
-                    self.replied(id, sent);
-                }
-            }
+            Act::Reply(payload) => self.reply(id, |call| call.send(payload).map_err(without_message)),
             Act::Finish(status) => self.finish(id, &status),
             Act::Pause(paused) => {
                 if self.core().call(id).is_ok() {
@@ -298,44 +300,28 @@ impl Session {
 
     /// Hands on what was sent from elsewhere, as far as the core takes it. True: all of it.
     pub(crate) fn send_queued(&mut self, id: CallId) -> bool {
-        while let Some((payload, permit)) = self.live(id).and_then(|live| live.queue.pop_front()) {
-            let sent = match self.core().call(id) {
-                Ok(mut call) => call.send(payload),
-                Err(_) => Err(SendError::Ended(payload)),
-            };
-            match sent {
-                Ok(()) => permit.map_or((), Permit::deliver),
-                Err(SendError::Blocked(payload)) => {
-                    self.live_or_new(id).queue.push_front((payload, permit));
-                    return false;
-                }
-                // Dropping the permit tells the sender. A message too large for the peer must not go missing in silence.
-                Err(SendError::Refused(_, why)) => self.abandon(id, &Status::internal(why.0)),
-                Err(_) => self.abandon_queue(id),
-            }
+        let Some(live) = self.lives.get_mut(id.slot()).and_then(Option::as_mut).filter(|live| live.id == id) else { return true };
+        let sent = live.backlog.send(self.endpoint.conn_mut(), id);
+        let status = match sent {
+            Sent::Blocked => return false,
+            Sent::All => live.last.take(),
+            Sent::Refused(why) => Some(Status::internal(why.0)),
+            Sent::Ended => None,
+        };
+        if !matches!(sent, Sent::All) {
+            live.backlog.clear();
         }
-        if let Some(status) = self.live(id).and_then(|live| live.last.take()) {
+        if let Some(status) = status {
             self.finish(id, &status);
         }
         true
     }
 
-    fn abandon(&mut self, id: CallId, status: &Status) {
-        self.abandon_queue(id);
-        self.finish(id, status);
-    }
-
-    fn abandon_queue(&mut self, id: CallId) {
-        if let Some(live) = self.live(id) {
-            live.queue.clear();
-        }
-    }
-
     /// The call ended without the application. Its state, to be told; what is left of it here only remembers how it ended.
-    pub(crate) fn end(&mut self, id: CallId, code: Code) -> (Option<Box<dyn Sink>>, Vec<Box<dyn FnOnce(Code) + Send>>) {
+    pub(crate) fn end(&mut self, id: CallId, code: Code) -> (Option<Box<dyn Sink>>, Vec<OnCancel>) {
         let live = self.live_or_new(id);
         live.ended = Some(code);
-        live.queue.clear();
+        live.backlog.clear();
         let told = (live.sink.take(), std::mem::take(&mut live.on_cancel));
         if live.last.is_some() {
             // The application had finished: nobody else will give the slot back.
@@ -345,8 +331,26 @@ impl Session {
     }
 }
 
+/// The same error without the message, which nobody wants back.
+fn without_message<T>(error: SendError<T>) -> SendError<()> {
+    match error {
+        SendError::Blocked(_) => SendError::Blocked(()),
+        SendError::Refused(_, why) => SendError::Refused((), why),
+        _ => SendError::Ended(()),
+    }
+}
+
 impl Live {
     fn new(id: CallId) -> Self {
-        Self { id, sink: None, paused: false, input_over: false, queue: VecDeque::new(), last: None, ended: None, on_cancel: Vec::new() }
+        Self {
+            id,
+            sink: None,
+            paused: false,
+            input_over: false,
+            backlog: Backlog::default(),
+            last: None,
+            ended: None,
+            on_cancel: Vec::new(),
+        }
     }
 }

@@ -67,6 +67,7 @@ impl Server {
     }
 
     /// Adds a service: each loop makes one of its own, on its thread, so it need be neither `Send` nor `Sync`.
+    #[allow(clippy::should_implement_trait, reason = "the word for it on every runtime")]
     pub fn add<S: Service>(mut self, make: impl Fn() -> S + Send + Sync + 'static) -> Self {
         self.setup.factories.push(Box::new(move || Box::new(make())));
         self

@@ -49,8 +49,8 @@ struct Conn {
     key: Key,
     link: Link,
     session: Option<Box<Session>>,
-    /// The core took octets when it was last asked.
-    hungry: bool,
+    /// What the core said when it was last asked.
+    wants: Wants,
     /// It is in the list of connections to visit.
     dirty: bool,
     /// Its earliest entry in the heap of deadlines.
@@ -120,11 +120,11 @@ impl Loop {
     pub(crate) fn adopt(&mut self, socket: Socket, peer: Peer) -> io::Result<()> {
         let core = Connection::server(&self.setup.config, self.services.routes().clone(), self.now);
         let stack = Stack::new(core, self.setup.layer.as_ref());
-        let mailbox = Arc::clone(&self.mailbox);
+        let (mailbox, wants) = (Arc::clone(&self.mailbox), stack.wants());
         let key = self.conns.insert(|key| {
             let place = Arc::new(Place { mailbox, key: key.number(), peer });
             let session = Some(Box::new(Session::new(stack, place)));
-            Conn { key, link: Link::new(socket), session, hungry: true, dirty: false, due: None, closing: None }
+            Conn { key, link: Link::new(socket), session, wants, dirty: false, due: None, closing: None }
         });
         let conn = self.conns.at(key.slot).expect("it was just put there");
         if let Err(e) = conn.link.register(self.poll.registry(), Token(key.slot as usize)) {
@@ -262,43 +262,33 @@ impl Loop {
     }
 
     fn visit(&mut self) {
-        let mut turn = mem::replace(&mut self.dirty, mem::take(&mut self.spare));
-        for slot in turn.drain(..) {
+        mem::swap(&mut self.dirty, &mut self.spare);
+        for &slot in &self.spare {
             let Some(conn) = self.conns.at(slot) else { continue };
             conn.dirty = false;
             let Some(session) = conn.session.take() else { continue };
-            match serve(&mut self.services, conn, session, self.now, &mut self.scratch) {
-                Some((session, wants)) => {
-                    conn.session = Some(session);
-                    settle(conn, &wants, &mut self.dirty, &mut self.timers);
-                }
-                None => {
-                    conn.link.deregister(self.poll.registry());
-                    self.conns.remove(slot);
-                }
+            let alive = serve(&mut self.services, conn, session, self.now, &mut self.scratch);
+            if alive {
+                settle(conn, &mut self.dirty, &mut self.timers);
+            } else {
+                conn.link.deregister(self.poll.registry());
+                self.conns.remove(slot);
             }
         }
-        self.spare = turn;
+        self.spare.clear();
         let conns = &mut self.conns;
         self.timers.compact(conns.len(), |at, slot| conns.at(slot).is_some_and(|conn| conn.due == Some(at)));
     }
 }
 
-/// One connection's share of a turn. `None`: it is done.
-fn serve(
-    services: &mut Services,
-    conn: &mut Conn,
-    mut session: Box<Session>,
-    now: Timestamp,
-    scratch: &mut [u8],
-) -> Option<(Box<Session>, Wants)> {
+/// One connection's share of a turn. False: it is done.
+fn serve(services: &mut Services, conn: &mut Conn, mut session: Box<Session>, now: Timestamp, scratch: &mut [u8]) -> bool {
     let link = &mut conn.link;
     if let Some(until) = conn.closing {
-        let over = until <= now || link.linger(scratch);
-        let wants = Wants { read: true, write: false, event: false, deadline: conn.closing };
-        return (!over).then_some((session, wants));
+        conn.session = Some(session);
+        return until > now && !link.linger(scratch);
     }
-    let mut hungry = conn.hungry;
+    let mut hungry = conn.wants.read;
     for _ in 0..FAIR {
         let more = hungry && link.fill(&mut session.endpoint, now, scratch);
         session = services.dispatch(session);
@@ -307,34 +297,35 @@ fn serve(
         }
         hungry = session.endpoint.wants().read;
     }
-    let mut wants;
-    let mut turns = 0;
-    loop {
+    for _ in 0..FAIR {
         let written = link.flush(&mut session.endpoint, now);
-        wants = session.endpoint.wants();
-        turns += 1;
-        if !written || turns == FAIR || !(wants.write || wants.event) {
+        conn.wants = session.endpoint.wants();
+        if !written || !(conn.wants.write || conn.wants.event) {
             break;
         }
         session = services.dispatch(session);
     }
-    if link.is_over(&session.endpoint, &wants) {
+    if link.is_over(&session.endpoint, &conn.wants) {
         // A write that failed ended calls: their handlers want to know.
         session = services.dispatch(session);
         conn.closing = link.begin_close(now);
-        let deadline = Some(conn.closing?);
-        wants = Wants { read: true, write: false, event: false, deadline };
+        conn.wants = Wants { read: true, write: false, event: false, deadline: conn.closing };
+        if conn.closing.is_none() {
+            return false;
+        }
     }
-    Some((session, wants))
+    conn.session = Some(session);
+    true
 }
 
-/// What a connection waits for.
-fn settle(conn: &mut Conn, wants: &Wants, dirty: &mut Vec<u32>, timers: &mut Timers) {
-    conn.hungry = wants.read;
-    if conn.link.has_work(wants) {
+/// Remembers what a connection waits for.
+fn settle(conn: &mut Conn, dirty: &mut Vec<u32>, timers: &mut Timers) {
+    if conn.link.has_work(&conn.wants) {
         mark(dirty, conn);
     }
-    if let Some(at) = wants.deadline.filter(|at| conn.due.is_none_or(|due| *at < due)) {
+    if let Some(at) = conn.wants.deadline
+        && conn.due.is_none_or(|due| at < due)
+    {
         conn.due = Some(at);
         timers.push(at, conn.key.slot);
     }

@@ -9,7 +9,7 @@ use pintle_futures::owner::{App, CallCell, Command, Queue, Served};
 use std::sync::Arc;
 
 /// Cells kept for later calls of a connection.
-const SPARE_CELLS: usize = 16;
+const SPARE_CELLS: usize = 64;
 
 /// A request that was accepted, on its way to its handler.
 pub(crate) struct Arrival<'a> {

@@ -18,6 +18,8 @@ use std::{
 const SEND_PERMIT: usize = 64 << 10;
 /// Octets of received messages that the owner puts into a mailbox ahead of the reader.
 const PREFETCH: usize = 64 << 10;
+/// Messages up to this size are copied once more rather than linked.
+const COPY: usize = 4 << 10;
 /// The slot of a call that its owner has not started yet.
 const NO_SLOT: u32 = u32::MAX;
 
@@ -478,7 +480,7 @@ impl State {
         }
         while let Some(message) = self.outbox.pop() {
             let octets = message.len();
-            match call.send(message) {
+            match send(call, message) {
                 Ok(()) => self.queued -= octets,
                 Err(SendError::Blocked(message)) => {
                     self.outbox.put_back(message);
@@ -512,6 +514,19 @@ impl State {
             }
         }
     }
+}
+
+/// Small messages are copied into the connection's own segment, where a reply is framed in one go with its head and trailers.
+fn send(call: &mut Call<'_>, message: Payload) -> Result<(), SendError<Payload>> {
+    if message.len() > COPY {
+        return call.send(message);
+    }
+    let copied = call.send_with(message.len(), |out| message.segments().for_each(|run| out.extend_from_slice(run)));
+    copied.map_err(|error| match error {
+        SendError::Blocked(()) => SendError::Blocked(message),
+        SendError::Refused((), misuse) => SendError::Refused(message, misuse),
+        _ => SendError::Ended(message),
+    })
 }
 
 /// Puts the cell into the queue unless it is there. Both locks are taken in this order only; the waker runs under none.

@@ -117,7 +117,7 @@ impl Server<Inline> {
         let serving = async move { tokio::task::spawn_local(self.run(stop)).await };
         match tokio::task::LocalSet::new().run_until(serving).await {
             Ok(result) => result,
-            Err(error) => std::panic::resume_unwind(error.into_panic()),
+            Err(error) => error.try_into_panic().map_or(Ok(()), |panic| std::panic::resume_unwind(panic)),
         }
     }
 }

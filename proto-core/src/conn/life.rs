@@ -411,12 +411,12 @@ impl Connection {
         if self.phase == Phase::Closed {
             return;
         }
-        // Without SETTINGS of the peer, nobody who speaks HTTP/2 has seen a call.
-        let unheard = self.phase < Phase::Open;
         self.phase = Phase::Closed;
         self.timers.cancel_all();
         self.rx_slot = NIL;
         let reason = self.close_reason.get_or_insert(reason).clone();
+        // What does not speak HTTP/2 has processed no call. (A peer whose SETTINGS did not come may have.)
+        let unheard = matches!(reason, CloseReason::Foreign { .. });
         let text = format!("the connection was lost: {reason}");
         for s in self.slots.all() {
             if !self.slots[s].live {

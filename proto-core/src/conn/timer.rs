@@ -40,7 +40,8 @@ pub(crate) fn earlier(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Time
 impl Timers {
     pub(crate) fn set(&mut self, timer: Timer, at: Timestamp) {
         self.own[timer as usize] = Some(at);
-        self.earliest = earlier(self.earliest, Some(at));
+        // It may have been set before, to an earlier time.
+        self.recompute();
     }
 
     pub(crate) fn cancel(&mut self, timer: Timer) {

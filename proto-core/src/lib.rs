@@ -62,6 +62,7 @@ mod flow;
 pub mod grpc;
 #[doc(hidden)]
 pub mod hpack;
+pub mod http;
 pub mod payload;
 pub mod shape;
 mod store;

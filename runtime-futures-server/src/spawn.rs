@@ -140,8 +140,7 @@ impl<R: Runtime> SpawnCall<'_, R> {
         let queue = cell.queue();
         queue.handler_started();
         let mut task = HandlerTask { cell, queue, first: true, ended: false };
-        eprintln!("cx {} make {} ", std::mem::size_of::<Context>(), std::mem::size_of_val(&make));
-        let fut = (async move {
+        self.runtime.spawn(async move {
             // The handler is dropped before the end is reported: a slot is free only when its work has ended.
             let result = {
                 let mut handler = pin!(make(cx));
@@ -149,8 +148,6 @@ impl<R: Runtime> SpawnCall<'_, R> {
             };
             task.end(result);
         });
-        eprintln!("fut {}", std::mem::size_of_val(&fut));
-        self.runtime.spawn(fut);
     }
 }
 

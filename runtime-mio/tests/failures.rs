@@ -107,6 +107,42 @@ fn who_does_not_read_costs_no_memory_and_is_closed_in_time() {
     assert!(sent * (64 << 10) < 32 << 20, "{sent} messages of 64 KiB were taken from a service whose client does not read");
 }
 
+#[test]
+fn messages_that_nobody_takes_stop_coming_even_empty_ones() {
+    let fixture = Fixture::new();
+    let client = GreeterClient::new(connect(&fixture.unix).unwrap());
+    let mut replies = client.lots_of_replies(endless(0)).open().unwrap();
+    assert_eq!(replies.next().unwrap().unwrap().blob.len(), 0);
+    let begin = Instant::now();
+    while let Ok(told) = fixture.told.recv_timeout(Duration::from_millis(500)) {
+        assert!(matches!(told, Told::Sent(_)), "{told:?}");
+        assert!(begin.elapsed() < LONG, "they never stop");
+    }
+    // Taking them makes more come.
+    while fixture.told.try_recv().is_err() {
+        replies.next().unwrap().unwrap();
+        assert!(begin.elapsed() < LONG, "no more come");
+    }
+}
+
+#[test]
+fn a_producer_for_a_call_that_is_over_lets_go_of_it() {
+    // One call at a time: if the slot of the first were not given back, the second could not start.
+    let mut config = Config::default();
+    config.max_concurrent_streams = 1;
+    let fixture = Fixture::with(|server| server.config(config));
+    let client = GreeterClient::new(connect(&fixture.tcp).unwrap());
+    for _ in 0..3 {
+        let status = client.say_hello(request("never")).deadline(Duration::from_millis(30)).wait().unwrap_err();
+        assert_eq!(status.code(), Code::DeadlineExceeded);
+        while !matches!(fixture.told(), Told::Cancelled(_)) {}
+        // The service has kept the handle; a handler on another connection answers it, too late.
+        let other = GreeterClient::new(connect_local(&fixture.unix).unwrap());
+        other.say_hello(request("x")).deadline(LONG).wait().unwrap();
+        assert_eq!(client.say_hello(request("x")).deadline(LONG).wait().unwrap().message, "hello x");
+    }
+}
+
 fn assert_unavailable<C: Caller>(client: &GreeterClient<C>) {
     for _ in 0..2 {
         let status = client.say_hello(request("x")).wait().unwrap_err();

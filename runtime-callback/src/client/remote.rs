@@ -21,6 +21,8 @@ use std::{
 const MOST_STARTS: usize = 10_000;
 /// Octets of messages of one call that wait to be taken; one message may always.
 const PREFETCH: usize = 64 << 10;
+/// What a message costs beside its octets: empty ones must not be free.
+const COST: usize = 64;
 
 /// A client for any number of threads: all clones share one connection and one background thread, which ends when the last
 /// clone is dropped and running calls are done. A blocking call costs two thread switches.
@@ -200,7 +202,7 @@ impl Calling for RemoteCall {
         let mut inner = lock(&self.state.inner);
         loop {
             if let Some(message) = inner.inbox.pop_front() {
-                inner.octets -= message.payload.len();
+                inner.octets -= message.payload.len() + COST;
                 if inner.octets < PREFETCH && mem::replace(&mut inner.stalled, false) {
                     drop(inner);
                     self.shared.mailbox.post(ClientCommand::Pull(Arc::clone(&self.state)));
@@ -404,8 +406,7 @@ impl Engine {
     fn deliver(&mut self, id: CallId, message: Message) {
         let Some(live) = self.live(id) else { return };
         let mut inner = lock(&live.fate.0.inner);
-        // Empty messages take room too.
-        inner.octets += message.payload.len();
+        inner.octets += message.payload.len() + COST;
         inner.inbox.push_back(message);
         drop(inner);
         live.fate.0.changed.notify_all();

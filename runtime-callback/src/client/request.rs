@@ -248,7 +248,13 @@ impl<C: Calling, R: Codec> Messages<C, R> {
     fn step(&mut self, wait: bool) -> Result<Option<Option<R::Item>>, Status> {
         if self.end.is_none() {
             match self.call.next(wait) {
-                Next::Message(message) => return R::decode(message.payload).map(|item| Some(Some(item))),
+                Next::Message(message) => match R::decode(message.payload) {
+                    Ok(item) => return Ok(Some(Some(item))),
+                    Err(status) => {
+                        self.call.cancel();
+                        self.end = Some(status.into());
+                    }
+                },
                 Next::Pending => return Ok(None),
                 Next::End(end) => self.end = Some(end),
             }

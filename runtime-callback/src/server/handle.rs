@@ -116,9 +116,9 @@ fn attach<Q: Codec + 'static>(place: &Arc<Place>, call: CallId, receiver: Box<dy
 where
     Q::Item: 'static,
 {
-    let sink = Box::new(Decoding::<Q>(receiver));
-    // Already answered calls are not there any more: their receiver is dropped.
-    here(place, |session| session.core().call(call).is_ok().then(|| session.attach(call, sink)));
+    let over = here(place, |session| session.attach(call, Box::new(Decoding::<Q>(receiver))));
+    // Dropped only now, when the connection is in its place again: its handle may have to let go of the call.
+    drop(over);
 }
 
 /// What every call's handle can do; [`Unary`] and [`Replies`] lead here. Works from any thread.
@@ -300,7 +300,8 @@ impl<T, C: Codec<Item = T>> Replies<T, C> {
             }
         } else if self.handle.open {
             let sink = Box::new(Producer { out: self, more });
-            here(&place, |session| session.attach(call, sink));
+            let over = here(&place, |session| session.attach(call, sink));
+            drop(over);
         }
     }
 

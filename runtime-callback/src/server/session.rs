@@ -192,9 +192,14 @@ impl Session {
         }
     }
 
-    /// Gives a call its sink. The loop then delivers what has come in.
-    pub(crate) fn attach(&mut self, call: CallId, sink: Box<dyn Sink>) {
+    /// Gives a call its sink; the loop then delivers what has come in. `Some`: the call is over already, drop it.
+    #[must_use]
+    pub(crate) fn attach(&mut self, call: CallId, sink: Box<dyn Sink>) -> Option<Box<dyn Sink>> {
+        if self.core().call(call).is_err() || self.live(call).is_some_and(|live| live.ended.is_some()) {
+            return Some(sink);
+        }
         self.live_or_new(call).sink = Some(sink);
+        None
     }
 
     /// The sink of a call for a callback that is about to run; `give_back` afterwards.

@@ -3,7 +3,7 @@
 use super::driver::Driver;
 use pintle_callback::{Caller, Calling, Head, Next, lost, not_started};
 use pintle_core::{
-    CallId, CallOptions, Event, Metadata, Recv, SendError, Status, Token,
+    CallId, CallOptions, Event, Metadata, Recv, SendError, Shape, Status, Token,
     codec::{self, Codec},
 };
 use pintle_net::now;
@@ -82,8 +82,12 @@ impl Caller for LocalClient {
                 call.cancel();
                 return Err(Status::resource_exhausted(why.0));
             }
-            // It goes out with the first wait for an answer. If it cannot, the call has ended, and its outcome says why.
+            // If it cannot, the call has ended, and its outcome says why.
             let _ = call.close_send();
+        }
+        if head.shape != Shape::Unary {
+            // Nobody knows when this thread will wait for an answer; a unary call does at once.
+            driver.flush(now());
         }
         Ok(LocalCall { driver: Rc::clone(&self.0), id })
     }

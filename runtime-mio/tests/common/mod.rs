@@ -105,7 +105,8 @@ impl GreeterService for Greeter {
 
     fn lots_of_replies(&mut self, req: HelloRequest, mut out: Replies<HelloReply>) {
         let mut left = req.count;
-        let reply = HelloReply { message: req.name.clone(), blob: req.blob };
+        let message = if req.name == "forever" { String::new() } else { req.name.clone() };
+        let reply = HelloReply { message, blob: req.blob };
         let told = self.told.clone();
         match req.name.as_str() {
             "thread" => drop(thread::spawn(move || {

@@ -1,0 +1,151 @@
+//! Plain HTTP/2 requests beside gRPC: health pages, metrics, anything small that is answered at once.
+//!
+//! An [`Exchange`] carries one request on the raw floor ([`Stream`](crate::Stream)) from
+//! [`Event::IncomingHttp`](crate::Event::IncomingHttp) to its answer. Larger things stand on the floor itself.
+
+use crate::{Connection, ErrorCode, Metadata, SendError, StreamId, StreamRecv};
+use alloc::{borrow::ToOwned, string::String, vec::Vec};
+use bytes::Bytes;
+
+/// Largest request body taken, octets; more is answered with 413.
+pub const MAX_BODY: usize = 1 << 20;
+
+/// A plain request, whole.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Request {
+    /// `GET`, `POST` ..
+    pub method: String,
+    /// Path and query.
+    pub path: String,
+    /// `:authority`, or `host` where that is missing.
+    pub authority: Option<String>,
+    /// The other fields.
+    pub headers: Metadata,
+    /// At most [`MAX_BODY`] octets.
+    pub body: Bytes,
+}
+
+/// The answer to a plain request.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Response {
+    /// 200 to 599.
+    pub status: u16,
+    /// The fields; add them with [`Metadata::append_http`].
+    pub headers: Metadata,
+    /// The body; left out where the request was HEAD.
+    pub body: Bytes,
+}
+
+impl Response {
+    /// A response without fields.
+    #[must_use]
+    pub fn new(status: u16, body: impl Into<Bytes>) -> Self {
+        Self { status, headers: Metadata::new(), body: body.into() }
+    }
+
+    /// 200 with a text.
+    #[must_use]
+    pub fn text(body: impl Into<String>) -> Self {
+        let mut response = Self::new(200, body.into());
+        response.headers.push_raw(b"content-type", b"text/plain; charset=utf-8");
+        response
+    }
+}
+
+/// One plain request on its way.
+#[derive(Debug)]
+pub struct Exchange {
+    id: StreamId,
+    body: Vec<u8>,
+    /// What of the response's body was not taken yet.
+    rest: Option<Bytes>,
+}
+
+impl Exchange {
+    /// For the stream of an `Event::IncomingHttp`.
+    #[must_use]
+    pub fn new(id: StreamId) -> Self {
+        Self { id, body: Vec::new(), rest: None }
+    }
+
+    /// Its stream.
+    #[must_use]
+    pub fn id(&self) -> StreamId {
+        self.id
+    }
+
+    /// Goes on as far as it can: now, and at each `StreamReadable` and `StreamWritable`. `answer` is called once, with
+    /// the whole request; `None` from it answers as a gRPC server answers what is not gRPC (415 or 405).
+    ///
+    /// True: done with, forget it.
+    pub fn advance(&mut self, conn: &mut Connection, answer: impl FnOnce(&Request) -> Option<Response>) -> bool {
+        if self.rest.is_some() {
+            return self.write(conn);
+        }
+        loop {
+            let Ok(mut stream) = conn.stream(self.id) else { return true };
+            match stream.recv_bytes() {
+                StreamRecv::Bytes(octets) if self.body.len() + octets.len() > MAX_BODY => {
+                    return self.answer(conn, "POST", Response::new(413, "the body is larger than 1 MiB\n"));
+                }
+                StreamRecv::Bytes(octets) => self.body.extend_from_slice(&octets),
+                StreamRecv::Pending => return false,
+                StreamRecv::End => break,
+                StreamRecv::Reset(_) => {
+                    stream.release();
+                    return true;
+                }
+            }
+        }
+        let Ok(stream) = conn.stream(self.id) else { return true };
+        let head = stream.request();
+        let request = Request {
+            method: head.method.to_owned(),
+            path: head.path.to_owned(),
+            authority: head.authority.map(str::to_owned),
+            headers: head.headers.clone(),
+            body: Bytes::from(core::mem::take(&mut self.body)),
+        };
+        match answer(&request) {
+            Some(response) => self.answer(conn, &request.method, response),
+            None => {
+                stream.refuse();
+                true
+            }
+        }
+    }
+
+    fn answer(&mut self, conn: &mut Connection, method: &str, response: Response) -> bool {
+        let Ok(mut stream) = conn.stream(self.id) else { return true };
+        // A response to HEAD has the head of the one to GET, and no body (RFC 9110 §9.3.2).
+        let empty = response.body.is_empty() || method == "HEAD";
+        if stream.send_headers(response.status, &response.headers, empty).is_err() {
+            // A status of the application's that cannot be sent.
+            stream.reset(ErrorCode::INTERNAL_ERROR);
+            return true;
+        }
+        if empty {
+            stream.release();
+            return true;
+        }
+        self.rest = Some(response.body);
+        self.write(conn)
+    }
+
+    fn write(&mut self, conn: &mut Connection) -> bool {
+        let Ok(mut stream) = conn.stream(self.id) else { return true };
+        let Some(body) = self.rest.take() else { return false };
+        match stream.send_bytes(body, true) {
+            Err(SendError::Blocked(body)) => {
+                self.rest = Some(body);
+                false
+            }
+            Ok(()) | Err(_) => {
+                stream.release();
+                true
+            }
+        }
+    }
+}

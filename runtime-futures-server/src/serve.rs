@@ -61,6 +61,7 @@ impl<R: LocalRuntime, S: Io> Serve<S> for Acceptor<R, Inline> {
 
 /// Serves everybody who connects to `listeners` until `stop` is ready, then drains: no new connections, no new calls;
 /// running calls may take `grace`. Returns when every connection has ended, at the end of the grace at the latest.
+/// Dropping the future closes every connection at once.
 ///
 /// # Errors
 /// A listener broke; the others are closed and their connections drained as well.
@@ -72,6 +73,7 @@ where
     Acceptor<R, X>: Serve<L::Io>,
 {
     let shutdown = Shutdown::new();
+    let _closes = CloseAll(shutdown.clone());
     let result = {
         let mut stop = pin!(stop);
         let mut doors: Vec<Door<L, R::Timer>> =
@@ -137,6 +139,15 @@ struct Connections {
     live: usize,
     queues: Vec<Weak<Queue>>,
     waiting: Option<Waker>,
+}
+
+/// Closes what is still there when `serve` is dropped before its end.
+struct CloseAll(Shutdown);
+
+impl Drop for CloseAll {
+    fn drop(&mut self) {
+        self.0.drain(Duration::ZERO);
+    }
 }
 
 /// Held by a connection's task while it lives.

@@ -41,7 +41,7 @@ pub trait App {
     fn event(&mut self, now: Timestamp, conn: &mut Connection, event: Event);
     /// The connection is gone: end everything.
     fn lost(&mut self, conn: &mut Connection);
-    /// Whether to linger, see [`LINGER`].
+    /// Whether to read on for a while after the last octet was written, so that the peer gets to read it.
     const LINGERS: bool;
 }
 

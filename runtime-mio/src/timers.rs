@@ -34,3 +34,23 @@ impl Timers {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Timers;
+    use pintle_core::Timestamp;
+
+    #[test]
+    fn entries_come_in_order_and_stale_ones_do_not_pile_up() {
+        let at = Timestamp::from_micros;
+        let mut timers = Timers::default();
+        for n in (1..=1_000).rev() {
+            timers.push(at(n), 1);
+            timers.compact(1, |when, slot| (when, slot) == (at(n), 1));
+            assert!(timers.0.len() <= 66, "one connection, {} entries", timers.0.len());
+        }
+        assert_eq!(timers.next(), Some(at(1)));
+        assert_eq!(timers.pop_due(at(0)), None);
+        assert_eq!(timers.pop_due(at(5)), Some((at(1), 1)));
+    }
+}

@@ -158,7 +158,7 @@ fn servers_and_clients_that_cannot_work_say_why() {
     let error = Server::new().listen("127.0.0.1:0").unwrap().config(config.clone()).spawn().err().unwrap();
     assert!(error.to_string().contains("max_concurrent_streams"), "{error}");
     let (tell, _) = std::sync::mpsc::channel();
-    let greeter = move || common::glue::GreeterServer::new(common::Greeter { told: tell.clone(), kept: vec![] });
+    let greeter = move || common::glue::GreeterServer::new(common::Greeter::new(tell.clone()));
     let error = Server::new().add(greeter.clone()).add(greeter).listen("127.0.0.1:0").unwrap().loops(2).spawn().err().unwrap();
     assert!(matches!(error, ServeError::Route(_)), "{error}");
     assert!(error.to_string().contains("/hello.Greeter/"), "{error}");
@@ -252,12 +252,12 @@ const OK: u8 = 0x88;
 fn plain_requests_reach_the_handler_and_others_are_refused() {
     let fixture = Fixture::with(|server| {
         server.http(|request| match (request.method.as_str(), request.path.as_str()) {
-            ("GET", "/healthz") => Some(HttpResponse::new(200, "text/plain", "fine\n")),
-            ("GET", "/big") => Some(HttpResponse::new(200, "application/octet-stream", vec![1; 1_000_000])),
-            ("GET", "/empty") => Some(HttpResponse { status: 200, ..Default::default() }),
-            ("POST", "/count") => Some(HttpResponse::new(200, "text/plain", request.body.len().to_string())),
+            ("GET", "/healthz") => Some(HttpResponse::text("fine\n")),
+            ("GET", "/big") => Some(HttpResponse::new(200, vec![1; 1_000_000])),
+            ("GET", "/empty") => Some(HttpResponse::new(200, "")),
+            ("POST", "/count") => Some(HttpResponse::text(request.body.len().to_string())),
             ("GET", "/panic") => panic!("this panic is part of the test"),
-            ("GET", "/wrong") => Some(HttpResponse::new(7, "text/plain", "no such status")),
+            ("GET", "/wrong") => Some(HttpResponse::new(7, "no such status")),
             _ => None,
         })
     });

@@ -126,19 +126,25 @@ fn messages_that_nobody_takes_stop_coming_even_empty_ones() {
 }
 
 #[test]
-fn a_producer_for_a_call_that_is_over_lets_go_of_it() {
-    // One call at a time: if the slot of the first were not given back, the second could not start.
+fn answers_that_come_too_late_let_go_of_their_calls() {
+    // If slots of calls that are over were not given back, the second or third round could not start.
     let mut config = Config::default();
-    config.max_concurrent_streams = 1;
+    config.max_concurrent_streams = 2;
     let fixture = Fixture::with(|server| server.config(config));
     let client = GreeterClient::new(connect(&fixture.tcp).unwrap());
-    for _ in 0..3 {
+    for _ in 0..4 {
         let status = client.say_hello(request("never")).deadline(Duration::from_millis(30)).wait().unwrap_err();
         assert_eq!(status.code(), Code::DeadlineExceeded);
         while !matches!(fixture.told(), Told::Cancelled(_)) {}
-        // The service has kept the handle; a handler on another connection answers it, too late.
+        // The service has kept the handle. A call on another connection makes it answer: by way of the loop.
         let other = GreeterClient::new(connect_local(&fixture.unix).unwrap());
         other.say_hello(request("x")).deadline(LONG).wait().unwrap();
+
+        let replies = client.lots_of_replies(request("keep")).open().unwrap();
+        assert_eq!(fixture.told(), Told::Seen("keep".into()));
+        drop(replies);
+        assert_eq!(fixture.told(), Told::Cancelled(Code::Cancelled));
+        // A call on the same connection makes it produce: at once.
         assert_eq!(client.say_hello(request("x")).deadline(LONG).wait().unwrap().message, "hello x");
     }
 }

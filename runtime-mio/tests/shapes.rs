@@ -196,6 +196,27 @@ fn a_handle_kept_by_the_service_answers_with_a_later_call() {
 }
 
 #[test]
+fn many_threads_share_a_client() {
+    let fixture = Fixture::with(|server| server.loops(2));
+    let client = GreeterClient::new(connect(&fixture.tcp).unwrap());
+    bounded(move || {
+        let threads: Vec<_> = (0..8)
+            .map(|thread| {
+                let client = client.clone();
+                std::thread::spawn(move || {
+                    for n in 0..100 {
+                        let name = if n % 10 == 0 { "later".into() } else { format!("{thread}.{n}") };
+                        assert_eq!(client.say_hello(request(&name)).wait().unwrap().message, format!("hello {name}"));
+                    }
+                    assert_eq!(client.replies(blob("thread", 50, 2_000)), (vec![2_000; 50], Ok(())));
+                })
+            })
+            .collect();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+    });
+}
+
+#[test]
 fn loops_share_the_work() {
     let fixture = Fixture::with(|server| server.loops(3));
     for address in fixture.addresses() {

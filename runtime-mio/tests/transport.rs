@@ -215,7 +215,7 @@ impl Source for Whimsical {
 fn serve(io: impl FnOnce() -> io::Result<Socket> + Send + 'static) -> thread::JoinHandle<()> {
     thread::spawn(move || {
         let (told, _keep) = mpsc::channel();
-        let server = Server::new().add(move || GreeterServer::new(common::Greeter { told: told.clone(), kept: Vec::new() }));
+        let server = Server::new().add(move || GreeterServer::new(common::Greeter::new(told.clone())));
         server.serve_connection(io().unwrap()).unwrap();
     })
 }
@@ -232,7 +232,7 @@ fn transports_that_do_little_or_are_interrupted_change_nothing() {
             let client = Connect::new().local_over(Whimsical::boxed(ours, whim, &counter)).unwrap();
             let greeter = GreeterClient::new(client.clone());
             assert_eq!(greeter.say_hello(request("you")).wait().unwrap().message, "hello you");
-            assert_eq!(greeter.say_hello(common::scenarios::blob("big", 0, 100_000)).wait().unwrap().message, "hello big");
+            assert_eq!(greeter.say_hello(common::scenarios::blob("big", 0, 20_000)).wait().unwrap().message, "hello big");
             // At rest nobody asks the transport for anything.
             client.poll(Duration::from_millis(100));
             let before = counter.load(Ordering::Relaxed);
@@ -262,6 +262,72 @@ fn a_transport_that_fails_ends_calls_and_the_server_of_it() {
         assert!(operations.load(Ordering::Relaxed) < 1_000, "{whim:?}: it spins");
         bounded(move || server.join().unwrap());
     }
+}
+
+/// A server of one connection, by hand: answers the first request, leaves the second alone, and closes in the same breath.
+fn answer_one_of_two(mut stream: impl Read + Write) -> Option<String> {
+    use pintle_core::{Event, Recv, Routes, Token as Word};
+    let routes = Routes::new([("/hello.Greeter/SayHello", pintle_mio::Shape::Unary)]).unwrap();
+    let mut core = Connection::server(&pintle_mio::Config::default(), routes, pintle_mio::now());
+    let (mut calls, mut buffer) = (Vec::new(), [0; 4_096]);
+    while calls.len() < 2 {
+        let n = stream.read(&mut buffer).unwrap();
+        assert_ne!(n, 0);
+        core.recv_slice(pintle_mio::now(), &buffer[..n]);
+        while let Some(event) = core.poll_event() {
+            if let Event::Incoming { call } = event {
+                core.accept(call, Word::default()).unwrap();
+                calls.push(call);
+            }
+        }
+    }
+    let mut call = core.call(calls[0]).unwrap();
+    let authority = call.authority().map(str::to_owned);
+    assert!(matches!(call.recv(), Recv::Message(_)));
+    call.send(pintle_core::Payload::from(bytes::Bytes::from_static(b"\x0a\x02ok"))).unwrap();
+    call.finish(&pintle_mio::Status::ok(), None);
+    let mut out = core.transmit(pintle_mio::now(), 64 << 10);
+    let mut octets = vec![0; out.len()];
+    out.copy_to(&mut octets);
+    stream.write_all(&octets).unwrap();
+    authority
+}
+
+/// Two calls at once to such a server: the first one's end, the second one's.
+fn two_calls(address: String) -> [Result<String, pintle_mio::Status>; 2] {
+    bounded(move || {
+        let client = GreeterClient::new(Connect::new().client(&address).unwrap());
+        let (tell, told) = mpsc::channel();
+        for name in ["first", "second"] {
+            let tell = tell.clone();
+            client.say_hello(request(name)).on_done(move |result| tell.send((name, result.map(|reply| reply.message))).unwrap());
+        }
+        let mut ends = [told.recv_timeout(LONG).unwrap(), told.recv_timeout(LONG).unwrap()];
+        ends.sort_by_key(|(name, _)| *name);
+        ends.map(|(_, end)| end)
+    })
+}
+
+fn one_ok_one_unavailable(ends: &[Result<String, pintle_mio::Status>; 2]) {
+    assert_eq!(ends[0].as_deref(), Ok("ok"), "what was complete before the end of the stream counts");
+    let status = ends[1].as_ref().unwrap_err();
+    assert_eq!(status.code(), Code::Unavailable, "{status}");
+}
+
+#[test]
+fn an_answer_right_before_the_end_of_the_stream_counts() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let server = thread::spawn(move || answer_one_of_two(listener.accept().unwrap().0));
+    one_ok_one_unavailable(&two_calls(address.clone()));
+    assert_eq!(server.join().unwrap(), Some(address), "over TCP, `:authority` is the address");
+
+    let path = std::env::temp_dir().join(format!("pintle-mio-{}-by-hand.sock", std::process::id()));
+    let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    let server = thread::spawn(move || answer_one_of_two(listener.accept().unwrap().0));
+    one_ok_one_unavailable(&two_calls(format!("unix:{}", path.display())));
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(server.join().unwrap().as_deref(), Some("localhost"), "a path is no authority");
 }
 
 #[test]

@@ -61,7 +61,7 @@ impl Server<Spawn> {
         self
     }
 
-    /// Serves until the future is dropped, which closes everything at once.
+    /// Serves until the future is dropped, which closes every connection at once.
     ///
     /// # Errors
     /// See [`ServeError`].
@@ -99,7 +99,7 @@ impl Server<Inline> {
         self
     }
 
-    /// Serves until the future is dropped, which closes everything at once.
+    /// Serves until the future is dropped, which closes every connection at once.
     ///
     /// # Errors
     /// See [`ServeError`].

@@ -209,3 +209,25 @@ async fn dropping_the_last_handle_closes_the_connection_after_its_calls() {
     let octets = soon("the end", tokio::task::spawn_blocking(move || server.join().unwrap())).await.unwrap();
     assert!(octets.starts_with(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"));
 }
+
+#[tokio::test]
+async fn dropping_the_server_closes_its_connections() {
+    let (reports, kept) = std::sync::mpsc::channel();
+    let service = common::greeter::GreeterServer::new(common::MyGreeter { reports, flooded: std::sync::Arc::default() });
+    let server = pintle_tokio::Server::new().add(service).listen("127.0.0.1:0").unwrap();
+    let address = server.local_addresses()[0].to_string();
+    let serving = tokio::spawn(server.serve());
+    let client = soon("connect", GreeterClient::connect(&address)).await.unwrap();
+    let (mut out, mut input) = client.chat().open().await.unwrap();
+    soon("send", out.send(Note::default())).await.unwrap();
+    soon("echo", input.next()).await.unwrap();
+    serving.abort();
+    let status = soon("the end", input.next()).await.unwrap_err();
+    assert!(matches!(status.code(), Code::Unavailable | Code::Cancelled), "{status}");
+    soon("the handler's end", async {
+        while !matches!(kept.try_recv(), Ok(Report::Dropped { cancelled: true })) {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    })
+    .await;
+}

@@ -40,9 +40,9 @@ pub fn fuzz_frame(data: &[u8]) {
             }
             Ok(Status::Partial) => return,
             Err(error) => {
-                // Payload rules of kinds other than DATA are the parser's alone.
+                // Payload rules of kinds other than DATA are the parser's alone, the order of field blocks is the scanner's.
                 if let Scanned::Error(scanned) = found {
-                    assert_eq!(*scanned, error);
+                    assert!(*scanned == error || scanned.what.contains("field block"), "{scanned:?}, {error:?}");
                 }
                 return;
             }

@@ -84,8 +84,10 @@ pub struct End {
 }
 
 impl From<Outcome> for End {
-    fn from(outcome: Outcome) -> Self {
-        Self { status: outcome.status, trailers: outcome.trailers }
+    /// A status that is not OK takes the trailing metadata along, for it is all that most callers look at.
+    fn from(Outcome { status, trailers, .. }: Outcome) -> Self {
+        let status = if status.is_ok() || trailers.is_empty() { status } else { status.with_metadata(trailers.clone()) };
+        Self { status, trailers }
     }
 }
 

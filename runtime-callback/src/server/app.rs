@@ -105,7 +105,7 @@ impl Services {
     }
 
     fn http(&mut self, mut session: Box<Session>, id: StreamId) -> Box<Session> {
-        let refuse = |_| None;
+        let refuse = |_: &http::HttpRequest| None;
         let handler: &HttpHandler = self.http.as_deref().unwrap_or(&refuse);
         if catch_unwind(AssertUnwindSafe(|| http::step(&mut session, id, handler))).is_err()
             && let Ok(stream) = session.core().stream(id)

@@ -225,11 +225,19 @@ pub struct Unary<T, C: Codec<Item = T> = Prost<T>> {
 
 impl<T, C: Codec<Item = T>> Unary<T, C> {
     /// Answers, and ends the call with OK.
-    pub fn reply(mut self, message: T) {
+    #[inline]
+    pub fn reply(self, message: T) {
+        self.reply_with(message, Status::ok());
+    }
+
+    /// Answers, and ends the call with this status: `Status::ok().with_metadata(..)` sends trailing metadata.
+    #[inline]
+    pub fn reply_with(mut self, message: T, status: Status) {
         self.handle.open = false;
         let call = self.handle.call;
-        if self.handle.here(|session| session.reply(call, |call| send::<C>(call, &message))).is_none() {
-            self.handle.act(Act::Reply(to_payload::<C>(&message)));
+        let direct = self.handle.here(|session| session.reply(call, &status, |call| send::<C>(call, &message)));
+        if direct.is_none() {
+            self.handle.act(Act::Reply(to_payload::<C>(&message), status));
         }
     }
 

@@ -8,7 +8,7 @@ use pintle_core::{Metadata, SendError, StreamId, StreamRecv};
 const MOST_BODY: usize = 1 << 20;
 
 /// A plain request, with its whole body (at most 1 MiB; larger ones are answered 413).
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct HttpRequest {
     /// `GET`, `POST`, …
@@ -24,29 +24,36 @@ pub struct HttpRequest {
 }
 
 /// The answer to a plain request.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct HttpResponse {
     /// 200 to 599.
     pub status: u16,
-    /// Fields.
+    /// The fields; add them with `append_http`.
     pub headers: Metadata,
     /// The body.
     pub body: Bytes,
 }
 
 impl HttpResponse {
-    /// A response with a body and its content-type.
+    /// A response without fields.
     #[must_use]
-    pub fn new(status: u16, content_type: &str, body: impl Into<Bytes>) -> Self {
-        let mut headers = Metadata::new();
-        // A content-type that is no field value is left away: the body says it all.
-        let _ = headers.append_http("content-type", content_type.as_bytes());
-        Self { status, headers, body: body.into() }
+    pub fn new(status: u16, body: impl Into<Bytes>) -> Self {
+        Self { status, headers: Metadata::new(), body: body.into() }
+    }
+
+    /// A text, with status 200.
+    #[must_use]
+    pub fn text(body: impl Into<String>) -> Self {
+        let mut response = Self::new(200, body.into());
+        // Name and value are valid.
+        let _ = response.headers.append_http("content-type", b"text/plain; charset=utf-8");
+        response
     }
 }
 
 /// Answers plain requests. `None`: answered as a gRPC server answers what is not gRPC (415, 405).
-pub type HttpHandler = dyn Fn(HttpRequest) -> Option<HttpResponse> + Send + Sync;
+pub type HttpHandler = dyn Fn(&HttpRequest) -> Option<HttpResponse> + Send + Sync;
 
 /// Where a plain request stands.
 #[derive(Debug)]
@@ -77,7 +84,7 @@ fn read(session: &mut Session, id: StreamId, mut body: Vec<u8>, handler: &HttpHa
     loop {
         match stream.recv_bytes() {
             StreamRecv::Bytes(octets) if body.len() + octets.len() > MOST_BODY => {
-                return answer(session, id, &HttpResponse::new(413, "text/plain", "the body is larger than 1 MiB\n"));
+                return answer(session, id, &HttpResponse::new(413, "the body is larger than 1 MiB\n"));
             }
             StreamRecv::Bytes(octets) => body.extend_from_slice(&octets),
             StreamRecv::Pending => return Some(Exchange::Request(body)),
@@ -96,7 +103,7 @@ fn read(session: &mut Session, id: StreamId, mut body: Vec<u8>, handler: &HttpHa
         headers: head.headers.clone(),
         body: body.into(),
     };
-    match handler(request) {
+    match handler(&request) {
         Some(response) => answer(session, id, &response),
         None => {
             session.core().stream(id).ok()?.refuse();

@@ -69,7 +69,7 @@ pub(crate) type OnCancel = Box<dyn FnOnce(Code) + Send>;
 pub(crate) enum Act {
     Headers(Metadata),
     Send(Payload, Permit),
-    Reply(Payload),
+    Reply(Payload, Status),
     Finish(Status),
     Pause(bool),
     OnCancel(OnCancel),
@@ -236,12 +236,12 @@ impl Session {
 
     /// The one message of an answer, and its end. A call with nothing queued takes one message whatever its size.
     #[inline]
-    pub(crate) fn reply(&mut self, id: CallId, send: impl FnOnce(&mut Call<'_>) -> Result<(), SendError<()>>) {
+    pub(crate) fn reply(&mut self, id: CallId, status: &Status, send: impl FnOnce(&mut Call<'_>) -> Result<(), SendError<()>>) {
         let Ok(mut call) = self.core().call(id) else { return };
         match send(&mut call) {
             Err(SendError::Refused((), why)) => call.finish(&Status::internal(why.0), None),
             // Ended by itself meanwhile: this only lets go of it.
-            _ => call.finish(&Status::ok(), None),
+            _ => call.finish(status, None),
         }
         self.forget(id);
     }
@@ -281,7 +281,7 @@ impl Session {
                 self.live_or_new(id).backlog.push(payload, Some(permit));
                 self.send_queued(id);
             }
-            Act::Reply(payload) => self.reply(id, |call| call.send(payload).map_err(without_message)),
+            Act::Reply(payload, status) => self.reply(id, &status, |call| call.send(payload).map_err(without_message)),
             Act::Finish(status) => self.finish(id, &status),
             Act::Pause(paused) => {
                 if self.core().call(id).is_ok() {

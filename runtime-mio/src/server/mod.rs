@@ -75,7 +75,7 @@ impl Server {
 
     /// Answers plain HTTP/2 requests (not gRPC) with `handler`, which runs on the loops' threads. `None`: refused as a gRPC server
     /// refuses them (415 for a POST, 405 otherwise).
-    pub fn http(mut self, handler: impl Fn(HttpRequest) -> Option<HttpResponse> + Send + Sync + 'static) -> Self {
+    pub fn http(mut self, handler: impl Fn(&HttpRequest) -> Option<HttpResponse> + Send + Sync + 'static) -> Self {
         self.setup.http = Some(Arc::new(handler));
         self.setup.config.accept_http = true;
         self

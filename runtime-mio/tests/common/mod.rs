@@ -62,6 +62,13 @@ pub struct Greeter {
     pub told: mpsc::Sender<Told>,
     /// Calls that are answered with the next one.
     pub kept: Vec<Unary<HelloReply>>,
+    pub kept_streams: Vec<Replies<HelloReply>>,
+}
+
+impl Greeter {
+    pub fn new(told: mpsc::Sender<Told>) -> Self {
+        Self { told, kept: Vec::new(), kept_streams: Vec::new() }
+    }
 }
 
 impl GreeterService for Greeter {
@@ -83,7 +90,9 @@ impl GreeterService for Greeter {
                 headers.append("echo", call.metadata().get("tenant").unwrap_or("none")).unwrap();
                 headers.append_bin("echo-bin", &call.metadata().get_bin("key-bin").unwrap_or_default()).unwrap();
                 call.send_headers(&headers);
-                call.reply(reply);
+                let mut trailers = pintle_mio::Metadata::new();
+                trailers.append("cost", "7").unwrap();
+                call.reply_with(reply, Status::ok().with_metadata(trailers));
             }
             "panic" => panic!("this panic is part of the test"),
             "drop" => drop(call),
@@ -97,6 +106,9 @@ impl GreeterService for Greeter {
             _ => {
                 for kept in self.kept.drain(..) {
                     kept.reply(HelloReply { message: "kept".into(), ..Default::default() });
+                }
+                for kept in self.kept_streams.drain(..) {
+                    kept.produce(|out| while out.send(HelloReply::default()).is_ok() {});
                 }
                 call.reply(reply);
             }
@@ -143,6 +155,11 @@ impl GreeterService for Greeter {
                 });
             }
             "panic" => panic!("this panic is part of the test"),
+            "keep" => {
+                out.on_cancel(move |code| told.send(Told::Cancelled(code)).unwrap());
+                self.told.send(Told::Seen(req.name)).unwrap();
+                self.kept_streams.push(out);
+            }
             _ => out.produce(move |out| {
                 while left > 0 && out.send(reply.clone()).is_ok() {
                     left -= 1;
@@ -251,7 +268,7 @@ impl Fixture {
         let path = std::env::temp_dir().join(format!("pintle-mio-{}-{number}.sock", std::process::id()));
         let unix = format!("unix:{}", path.display());
         let (tell, told) = mpsc::channel();
-        let server = Server::new().add(move || GreeterServer::new(Greeter { told: tell.clone(), kept: Vec::new() }));
+        let server = Server::new().add(move || GreeterServer::new(Greeter::new(tell.clone())));
         let server = refine(server).listen("127.0.0.1:0").unwrap().listen(&unix).unwrap().spawn().unwrap();
         let tcp = server.local_addrs()[0].to_string();
         Self { server: Some(server), tcp, unix, told, path }

@@ -72,7 +72,10 @@ impl<C: Caller> AnyGreeter for GreeterClient<C> {
         let call = self.say_hello(request("metadata")).metadata("tenant", "a").metadata_bin("key-bin", &[0, 255]);
         let response = call.wait_response().unwrap();
         assert_eq!(response.metadata.get("echo"), Some("a"));
+        assert_eq!(response.trailers.get("cost"), Some("7"));
         assert_eq!(response.metadata.get_bin("echo-bin").as_deref(), Some(&[0, 255][..]));
+        let status = self.say_hello(request("fail")).wait().unwrap_err();
+        assert_eq!(status.metadata().get("why"), Some("because"));
         let status = self.say_hello(request("x")).metadata("not a key", "v").wait().unwrap_err();
         assert_eq!(status.code(), Code::InvalidArgument);
     }

@@ -1,0 +1,276 @@
+//! A loop of one's own in its smallest form: a server's session and a client's core that hand each other octets, no socket, no
+//! thread but the test's. So every order of events can be had.
+
+use pintle_callback::{
+    Client, Command, Engine, Incoming, Mailbox, Method, Peer, Place, Receiver, Replies, Request, Service, Services, Session, Stack, Unary,
+    kind,
+};
+use pintle_core::{Code, Config, Connection, Endpoint, SendError, Shape, Status, bytes::Bytes, codec::Raw};
+use pintle_net::now;
+use std::{
+    cell::RefCell,
+    rc::Rc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+        mpsc,
+    },
+};
+
+const METHODS: [Method; 3] = [
+    Method::new("/test.Test/Unary", Shape::Unary),
+    Method::new("/test.Test/Many", Shape::ServerStreaming),
+    Method::new("/test.Test/Collect", Shape::ClientStreaming),
+];
+
+/// What the service was given and has not answered.
+#[derive(Default)]
+struct Kept {
+    calls: Vec<Unary<Bytes, Raw>>,
+    streams: Vec<Replies<Bytes, Raw>>,
+    told: Vec<&'static str>,
+}
+
+/// It is not `Send`, as a service of a loop may be.
+struct Test(Rc<RefCell<Kept>>);
+
+impl Service for Test {
+    fn methods(&self) -> &'static [Method] {
+        &METHODS
+    }
+    fn call(&mut self, method: usize, call: Incoming) {
+        let kept = &self.0;
+        match method {
+            0 => call.unary::<Raw, Raw>(|request, call| match &request[..] {
+                b"now" => call.reply(request),
+                b"panic" => panic!("this panic is part of the test"),
+                b"drop" => drop(call),
+                _ => kept.borrow_mut().calls.push(call),
+            }),
+            1 => call.server_streaming::<Raw, Raw>(|_, out| kept.borrow_mut().streams.push(out)),
+            2 => call.client_streaming::<Raw, Raw>(|call| Box::new(Collect { kept: Rc::clone(kept), call: Some(call), got: Vec::new() })),
+            _ => call.unimplemented(),
+        }
+    }
+}
+
+struct Collect {
+    kept: Rc<RefCell<Kept>>,
+    call: Option<Unary<Bytes, Raw>>,
+    got: Vec<u8>,
+}
+
+impl Receiver<Bytes> for Collect {
+    fn on_message(&mut self, message: Bytes) {
+        if let (b"pause", Some(call)) = (&message[..], &self.call) {
+            call.pause();
+        }
+        self.got.extend_from_slice(&message);
+        self.kept.borrow_mut().told.push("message");
+    }
+    fn on_end(&mut self) {
+        if let Some(call) = self.call.take() {
+            call.reply(self.got.clone().into());
+        }
+    }
+    fn on_cancel(&mut self, code: Code) {
+        self.kept.borrow_mut().told.push(code.name());
+    }
+}
+impl Drop for Collect {
+    fn drop(&mut self) {
+        self.kept.borrow_mut().told.push("dropped");
+    }
+}
+
+/// Both ends.
+struct World {
+    services: Services,
+    session: Option<Box<Session>>,
+    mailbox: Arc<Mailbox<Command>>,
+    wakes: Arc<AtomicUsize>,
+    kept: Rc<RefCell<Kept>>,
+    core: Connection,
+    engine: Engine,
+}
+
+impl World {
+    fn new() -> (Self, Client) {
+        let kept = Rc::new(RefCell::new(Kept::default()));
+        let services = Services::new(vec![Box::new(Test(Rc::clone(&kept)))], None).unwrap();
+        let wakes = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&wakes);
+        let mailbox = Arc::new(Mailbox::new(move || {
+            counter.fetch_add(1, Ordering::Relaxed);
+        }));
+        let core = Connection::server(&Config::default(), services.routes().clone(), now());
+        let place = Arc::new(Place { mailbox: Arc::clone(&mailbox), key: 1, peer: Peer::Other });
+        let session = Some(Box::new(Session::new(Stack::Plain(core), place)));
+        let (client, engine) = Client::new(|| ());
+        (Self { services, session, mailbox, wakes, kept, core: Connection::client(&Config::default(), now()), engine }, client)
+    }
+
+    /// A turn of the server's loop, in which `happens` happens to the connection.
+    fn serve<R>(&mut self, happens: impl FnOnce(&mut Session) -> R) -> R {
+        let mut session = self.session.take().expect("it is always put back");
+        let mut commands = Vec::new();
+        self.mailbox.swap(&mut commands);
+        for command in commands {
+            if let Command::Call { key: 1, order } = command {
+                session = self.services.execute(session, order);
+            }
+        }
+        let result = happens(&mut session);
+        self.session = Some(self.services.dispatch(session));
+        result
+    }
+
+    /// Until nothing moves.
+    fn settle(&mut self) {
+        loop {
+            self.engine.execute(&mut self.core, now());
+            self.engine.dispatch(&mut self.core);
+            let mut core = std::mem::replace(&mut self.core, Connection::client(&Config::default(), now()));
+            self.serve(|_| ());
+            let moved = self.serve(|session| carry(&mut core, &mut session.endpoint) + carry(&mut session.endpoint, &mut core));
+            self.core = core;
+            if moved == 0 {
+                return;
+            }
+        }
+    }
+
+    fn unary(&mut self, client: &Client, request: &'static [u8]) -> mpsc::Receiver<Result<Bytes, Status>> {
+        type Call<'c> = Request<'c, Client, Raw, Raw, kind::Unary>;
+        let (tell, told) = mpsc::channel();
+        let call = Call::unary(client, METHODS[0].path, Bytes::from_static(request));
+        call.on_done(move |result| drop(tell.send(result)));
+        self.settle();
+        told
+    }
+}
+
+fn carry(from: &mut impl Endpoint, to: &mut impl Endpoint) -> usize {
+    let mut out = from.transmit(now(), 64 << 10);
+    let mut octets = vec![0; out.len()];
+    let moved = out.copy_to(&mut octets);
+    to.recv_slice(now(), &octets);
+    moved
+}
+
+#[test]
+fn an_answer_in_the_callback_needs_no_mailbox() {
+    let (mut world, client) = World::new();
+    for _ in 0..3 {
+        let told = world.unary(&client, b"now");
+        assert_eq!(told.try_recv().unwrap().unwrap(), "now");
+    }
+    assert_eq!(world.wakes.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn answers_from_elsewhere_wake_the_loop_once() {
+    let (mut world, client) = World::new();
+    let told = [world.unary(&client, b"a"), world.unary(&client, b"b")];
+    let calls = std::mem::take(&mut world.kept.borrow_mut().calls);
+    std::thread::spawn(move || calls.into_iter().for_each(|call| call.reply("late".into()))).join().unwrap();
+    assert!(told.iter().all(|told| told.try_recv().is_err()), "the loop has not turned yet");
+    assert_eq!(world.wakes.load(Ordering::Relaxed), 1, "only the first finds the mailbox empty");
+    world.settle();
+    assert!(told.iter().all(|told| told.try_recv().unwrap().unwrap() == "late"));
+}
+
+#[test]
+fn unanswered_calls_end_with_a_status_that_says_why() {
+    let (mut world, client) = World::new();
+    for (request, code) in [(&b"panic"[..], Code::Unknown), (b"drop", Code::Internal)] {
+        let status = world.unary(&client, request).try_recv().unwrap().unwrap_err();
+        assert_eq!(status.code(), code, "{status}");
+    }
+    assert_eq!(world.unary(&client, b"now").try_recv().unwrap().unwrap(), "now");
+}
+
+#[test]
+fn a_thread_that_sends_too_fast_is_told_and_one_that_waits_is_held() {
+    let (mut world, client) = World::new();
+    let call = Request::<_, Raw, Raw, kind::ServerStreaming>::server_streaming(&client, METHODS[1].path, Bytes::new());
+    let replies = call.open().unwrap();
+    world.settle();
+    let mut out = world.kept.borrow_mut().streams.pop().unwrap();
+    let message = Bytes::from(vec![7; 40 << 10]);
+    // One message is always taken on its way to the loop; the second of this size is not.
+    assert_eq!(out.send(message.clone()), Ok(()));
+    assert_eq!(out.send(message.clone()), Err(SendError::Blocked(message.clone())));
+    world.settle();
+    assert_eq!(out.send(message.clone()), Ok(()), "the loop has taken the first");
+    let waiting = std::thread::spawn(move || {
+        while out.send_wait(message.clone()).is_ok() {}
+        out.wait_ready()
+    });
+    // Nobody takes the replies: the thread is held, until the call is cancelled.
+    world.settle();
+    assert!(!waiting.is_finished());
+    drop(replies);
+    while !waiting.is_finished() {
+        world.settle();
+        std::thread::yield_now();
+    }
+    assert!(!waiting.join().unwrap(), "the call has ended");
+}
+
+#[test]
+fn a_paused_receiver_gets_nothing_more_and_is_told_of_the_end() {
+    let (mut world, client) = World::new();
+    let call = Request::<_, Raw, Raw, kind::ClientStreaming>::client_streaming(&client, METHODS[2].path);
+    let mut upload = call.open().unwrap();
+    upload.send("pause".into()).unwrap();
+    upload.send("more".into()).unwrap();
+    world.settle();
+    assert_eq!(world.kept.borrow().told, ["message"]);
+    drop(upload);
+    world.settle();
+    assert_eq!(world.kept.borrow().told, ["message", "CANCELLED", "dropped"]);
+}
+
+#[test]
+fn waiting_where_callbacks_run_fails_instead_of_hanging() {
+    let (mut world, client) = World::new();
+    let call = Request::<_, Raw, Raw, kind::Unary>::unary(&client, METHODS[0].path, Bytes::from_static(b"now"));
+    assert_eq!(call.wait().unwrap_err().code(), Code::Internal, "the engine was made on this thread");
+    world.settle();
+}
+
+#[test]
+fn the_end_of_the_connection_ends_every_call() {
+    let (mut world, client) = World::new();
+    let told = world.unary(&client, b"kept");
+    world.core.recv_eof(now());
+    world.engine.dispatch(&mut world.core);
+    world.engine.end(&world.core);
+    assert_eq!(told.try_recv().unwrap().unwrap_err().code(), Code::Unavailable);
+    assert!(!client.is_connected());
+    let (tell, told) = mpsc::channel();
+    let late = Request::<_, Raw, Raw, kind::Unary>::unary(&client, METHODS[0].path, Bytes::from_static(b"now"));
+    late.on_done(move |result| drop(tell.send(result)));
+    assert_eq!(told.try_recv().unwrap().unwrap_err().code(), Code::Unavailable);
+}
+
+#[test]
+fn a_kept_handle_is_told_when_its_client_goes() {
+    let (mut world, client) = World::new();
+    let _told = world.unary(&client, b"kept");
+    let call = world.kept.borrow_mut().calls.pop().unwrap();
+    let (tell, cancelled) = mpsc::channel();
+    let early = tell.clone();
+    call.on_cancel(move |code| early.send(("early", code)).unwrap());
+    world.serve(|session| session.endpoint.recv_eof(now()));
+    assert_eq!(cancelled.try_recv(), Ok(("early", Code::Cancelled)));
+    // Asked after the fact, it is told at once.
+    call.on_cancel(move |code| tell.send(("late", code)).unwrap());
+    world.serve(|_| ());
+    assert_eq!(cancelled.try_recv(), Ok(("late", Code::Cancelled)));
+    assert!(!world.session.as_deref_mut().unwrap().core().is_idle(), "the handle still holds the call");
+    call.reply("too late".into());
+    world.serve(|_| ());
+    assert!(world.session.as_deref_mut().unwrap().core().is_idle(), "and lets go of it");
+}

@@ -148,8 +148,8 @@ impl Connection {
     }
 
     pub(super) fn on_window_update(&mut self, update: WindowUpdate) -> Result<(), Fatal> {
-        self.guard.window_update()?;
         if update.stream == 0 {
+            self.guard.window_update()?;
             if self.send_window.grow(update.increment).is_err() {
                 return Err(Fatal::new(ErrorCode::FLOW_CONTROL_ERROR, "the connection's window exceeds 2^31-1"));
             }
@@ -158,6 +158,7 @@ impl Connection {
         }
         match self.map.get(update.stream) {
             Some(s) => {
+                self.guard.window_update()?;
                 if self.slots[s].send_window.grow(update.increment).is_err() {
                     return self.stream_error(update.stream, ErrorCode::FLOW_CONTROL_ERROR, "the stream's window exceeds 2^31-1");
                 }
@@ -166,7 +167,7 @@ impl Connection {
             }
             None if self.is_idle_id(update.stream) => Err(Fatal::new(ErrorCode::PROTOCOL_ERROR, "WINDOW_UPDATE on an idle stream")),
             // For a stream that is gone: legal (RFC 9113 §5.1).
-            None => Ok(()),
+            None => self.guard.useless(self.now),
         }
     }
 

@@ -5,7 +5,7 @@ use super::{Connection, Fatal, Role, Timer};
 use crate::{
     Code, Event, Metadata, RouteId, Shape, Status, StreamId,
     error::ErrorCode,
-    grpc::head::{Encoding, HeadLimits, RequestCollector, RequestFields, RequestVerdict, ResponseCollector, ResponseFields},
+    grpc::head::{ContentType, Encoding, HeadLimits, RequestCollector, RequestFields, RequestVerdict, ResponseCollector, ResponseFields},
     hpack::DecodeError,
     shape::{Cardinality, recv::RecvState, send::SendState},
     store::NIL,
@@ -401,7 +401,9 @@ impl Connection {
         let slot = &mut self.slots[s];
         slot.set(flag::HEAD_RECEIVED);
         slot.content_length = fields.content_length;
-        if !fields.is_grpc() {
+        slot.http_status = fields.http_status.unwrap_or_default();
+        // A gRPC content-type means messages and trailers, whatever `:status` says (cases B44).
+        if fields.content_type != ContentType::Grpc {
             let status = fields.status(&slot.extra);
             slot.ending = Some(Box::new(Ending { status, trailers: Metadata::new(), http_status: 0 }));
             slot.set(flag::SNIPPET);
@@ -441,7 +443,8 @@ impl Connection {
         if slot.has(flag::SNIPPET) {
             return self.snippet_ends(s);
         }
-        let status = fields.status(&slot.extra);
+        let odd = trailers && slot.http_status != 200 && fields.grpc_status.is_none();
+        let status = if odd { Status::from_http(slot.http_status) } else { fields.status(&slot.extra) };
         self.end_client(s, status, ErrorCode::NO_ERROR);
     }
 }

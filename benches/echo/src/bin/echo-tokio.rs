@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let local = tokio::task::LocalSet::new();
     local.block_on(&runtime, async move {
         if executor == "inline" {
-            let mut server = Server::new().inline().add(EchoServer::new(Service));
+            let mut server = Server::inline().add(EchoServer::new(Service));
             for address in args {
                 server = server.listen(&address)?;
             }

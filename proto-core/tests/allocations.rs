@@ -59,7 +59,8 @@ fn call(client: &mut Connection, server: &mut Connection, request: &[u8], serve:
 }
 
 fn unary(client: &mut Connection, server: &mut Connection, octets: &[u8]) {
-    let answer = call(client, server, octets, |view| view.send_with(octets.len(), |buffer| buffer.extend_from_slice(octets)).expect("room"));
+    let answer =
+        call(client, server, octets, |view| view.send_with(octets.len(), |buffer| buffer.extend_from_slice(octets)).expect("room"));
     assert_eq!(answer.len(), octets.len());
 }
 

@@ -464,12 +464,8 @@ fn x14_tables_stay_in_step() {
 fn x15_x16_header_tricks() {
     let _turn = lock();
     let long = vec![b'x'; 9_000];
-    let heads: [&[(&str, &[u8])]; 4] = [
-        &[("te", &long)],
-        &[(":unknown", &long)],
-        &[("transfer-encoding", b"chunked")],
-        &[("host", b"a"), ("host", b"b")],
-    ];
+    let heads: [&[(&str, &[u8])]; 4] =
+        [&[("te", &long)], &[(":unknown", &long)], &[("transfer-encoding", b"chunked")], &[("host", b"a"), ("host", b"b")]];
     let mut peer = to_server(Cut::Random(1_000));
     for (n, head) in heads.iter().enumerate() {
         let stream = 1 + 4 * n as u32;
@@ -478,7 +474,8 @@ fn x15_x16_header_tricks() {
         peer.said();
         peer.assert_usable(stream + 2);
     }
-    let scheme = [literal_block(&[(":method", b"POST"), (":scheme", &long), (":path", b"/S/M")]), request_block("/", &[])[2..].to_vec()].concat();
+    let scheme =
+        [literal_block(&[(":method", b"POST"), (":scheme", &long), (":path", b"/S/M")]), request_block("/", &[])[2..].to_vec()].concat();
     peer.headers(101, true, &scheme);
     assert_eq!(peer.try_accept(), None);
     peer.said();
@@ -667,7 +664,21 @@ fn x23_deadlines() {
 fn x24_path_tricks() {
     let _turn = lock();
     let mut peer = to_server(Cut::Whole);
-    let paths = ["/S\\M", "/./S/M", "/S/../S/M", "/S%2FM", "/S/M%00", "/S/M ", "/S /M", "/\u{53}\u{301}/M", "http://x/S/M", "/S/M;a=b", "/S/M/..", "/S/m", "/%53/M"];
+    let paths = [
+        "/S\\M",
+        "/./S/M",
+        "/S/../S/M",
+        "/S%2FM",
+        "/S/M%00",
+        "/S/M ",
+        "/S /M",
+        "/\u{53}\u{301}/M",
+        "http://x/S/M",
+        "/S/M;a=b",
+        "/S/M/..",
+        "/S/m",
+        "/%53/M",
+    ];
     for (n, path) in paths.iter().enumerate() {
         let stream = 1 + 2 * n as u32;
         peer.request(stream, path, true, &[]);

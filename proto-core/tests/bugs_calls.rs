@@ -143,7 +143,9 @@ fn b55_timeouts_are_written() {
         };
         digits.parse::<u128>().expect("digits") * nanos
     };
-    for after in [micros(1), micros(999), micros(99_999_999), micros(100_000_001), Duration::from_secs(100), Duration::from_secs(300 * 365 * 86_400)] {
+    for after in
+        [micros(1), micros(999), micros(99_999_999), micros(100_000_001), Duration::from_secs(100), Duration::from_secs(300 * 365 * 86_400)]
+    {
         let (outcome, text) = written(after);
         assert!(outcome.is_none());
         let sent = parse(&text.expect("a grpc-timeout"));
@@ -173,7 +175,8 @@ fn b55_deadlines_end_calls() {
         peer.request(1, "/S/M", false, &[("grpc-timeout", b"50m")]);
         let id = peer.accept();
         peer.advance(Duration::from_millis(51));
-        let finished = peer.events().into_iter().any(|event| matches!(event, pintle_core::Event::Finished { code: Code::DeadlineExceeded, .. }));
+        let finished =
+            peer.events().into_iter().any(|event| matches!(event, pintle_core::Event::Finished { code: Code::DeadlineExceeded, .. }));
         assert!(finished);
         peer.finish_ok(id);
         let said = peer.said();
@@ -187,7 +190,11 @@ fn b55_deadlines_end_calls() {
 fn b56_binary_metadata() {
     each_cut(|cut| {
         let mut peer = to_server(cut);
-        for (n, (value, expected)) in [("AAE=", &b"\0\x01"[..]), ("AAE", b"\0\x01"), ("", b""), ("AAE=,AgM", b"\0\x01"), ("AAE, AgM", b"\0\x01")].into_iter().enumerate() {
+        for (n, (value, expected)) in
+            [("AAE=", &b"\0\x01"[..]), ("AAE", b"\0\x01"), ("", b""), ("AAE=,AgM", b"\0\x01"), ("AAE, AgM", b"\0\x01")]
+                .into_iter()
+                .enumerate()
+        {
             let stream = 1 + 2 * n as u32;
             peer.request(stream, "/S/M", true, &[("x-bin", value.as_bytes())]);
             let id = peer.accept();
@@ -263,11 +270,19 @@ fn b58_odd_statuses_are_not_ok() {
         for (n, status) in ["42", "-1", "00", "abc", "", "4294967296"].into_iter().enumerate() {
             let id = called(&mut peer);
             let stream = 1 + 2 * n as u32;
-            peer.headers(stream, false, RESPONSE).data(stream, false, &message(b"x")).headers(stream, true, &block(&[("grpc-status", status)]));
+            peer.headers(stream, false, RESPONSE).data(stream, false, &message(b"x")).headers(
+                stream,
+                true,
+                &block(&[("grpc-status", status)]),
+            );
             assert!(matches!(peer.outcome(id).status.code(), Code::Unknown | Code::Internal), "{status:?}");
         }
         let id = called(&mut peer);
-        peer.headers(13, false, RESPONSE).data(13, false, &message(b"x")).headers(13, true, &block(&[("grpc-status", "0"), ("grpc-status", "13")]));
+        peer.headers(13, false, RESPONSE).data(13, false, &message(b"x")).headers(
+            13,
+            true,
+            &block(&[("grpc-status", "0"), ("grpc-status", "13")]),
+        );
         assert_ne!(peer.outcome(id).status.code(), Code::Ok, "two of them");
         let id = called(&mut peer);
         peer.headers(15, true, &[RESPONSE, TRAILERS_OK].concat());
@@ -499,7 +514,19 @@ fn b66_size_limits() {
 /// User metadata cannot bring in fields that are not the user's (RFC 9113 §8.2.2).
 #[test]
 fn b69_reserved_fields_cannot_be_added() {
-    let keys = ["connection", "content-length", "transfer-encoding", "te", ":path", "grpc-status", "grpc-timeout", "content-type", "a key", "k\u{e9}y", ""];
+    let keys = [
+        "connection",
+        "content-length",
+        "transfer-encoding",
+        "te",
+        ":path",
+        "grpc-status",
+        "grpc-timeout",
+        "content-type",
+        "a key",
+        "k\u{e9}y",
+        "",
+    ];
     let sent = |metadata: &Metadata| {
         let mut peer = to_client(Cut::Whole);
         peer.start_with(Shape::Bidi, Some(metadata), CallOptions::default());

@@ -186,7 +186,12 @@ fn b21_credit_goes_to_who_can_use_it() {
             .collect();
         let mut finished = 0;
         for round in 0..1_000 {
-            assert!(round < 999, "only {finished} of 300 finished: {:?} {:?}", peer.conn.close_reason(), {let mut p=peer.conn.probe(); p.encoder=Default::default();p.decoder=Default::default();p});
+            assert!(round < 999, "only {finished} of 300 finished: {:?} {:?}", peer.conn.close_reason(), {
+                let mut p = peer.conn.probe();
+                p.encoder = Default::default();
+                p.decoder = Default::default();
+                p
+            });
             let said = peer.said();
             for head in said.iter().filter(|said| said.kind() == HEADERS) {
                 assert!(head.stream() <= 599);

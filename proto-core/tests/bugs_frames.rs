@@ -253,9 +253,11 @@ fn b11_fields_are_checked() {
         &[(":scheme", b"http"), (":path", b"/S/M")],
     ];
     let mut blocks: Vec<Vec<u8>> = bad_fields.iter().map(|fields| request_block("/S/M", fields)).collect();
-    blocks.extend(heads.iter().map(|head| {
-        [literal_block(head), literal_block(&[("content-type", b"application/grpc"), ("te", b"trailers")])].concat()
-    }));
+    blocks.extend(
+        heads
+            .iter()
+            .map(|head| [literal_block(head), literal_block(&[("content-type", b"application/grpc"), ("te", b"trailers")])].concat()),
+    );
     each_cut(|cut| {
         let mut peer = to_server(cut);
         for (n, block) in blocks.iter().enumerate() {

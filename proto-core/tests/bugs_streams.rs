@@ -186,8 +186,14 @@ fn b39_content_length_is_checked() {
         let cases: [(Script, bool); 4] = [
             (Box::new(move |peer| _ = peer.headers(1, true, &only("5"))), false),
             (Box::new(move |peer| _ = peer.headers(1, false, &head("5")).data(1, false, &message(b"x"))), false),
-            (Box::new(move |peer| _ = peer.headers(1, false, &head("7")).data(1, false, &message(b"x")).headers(1, true, TRAILERS_OK)), false),
-            (Box::new(move |peer| _ = peer.headers(1, false, &head("6")).data(1, false, &message(b"x")).headers(1, true, TRAILERS_OK)), true),
+            (
+                Box::new(move |peer| _ = peer.headers(1, false, &head("7")).data(1, false, &message(b"x")).headers(1, true, TRAILERS_OK)),
+                false,
+            ),
+            (
+                Box::new(move |peer| _ = peer.headers(1, false, &head("6")).data(1, false, &message(b"x")).headers(1, true, TRAILERS_OK)),
+                true,
+            ),
         ];
         for (number, (script, good)) in cases.iter().enumerate() {
             let mut peer = to_client(cut);
@@ -365,7 +371,9 @@ fn b48_goaway_races_lose_no_call() {
                 }
                 4..=5 => seen.extend(opened(&peer.said())),
                 6 => {
-                    if let Some(&stream) = seen.iter().find(|stream| !answered.contains(*stream) && last.is_none_or(|last| **stream <= last)) {
+                    if let Some(&stream) =
+                        seen.iter().find(|stream| !answered.contains(*stream) && last.is_none_or(|last| **stream <= last))
+                    {
                         answer(&mut peer, stream);
                         answered.push(stream);
                     }

@@ -28,6 +28,8 @@ thread_local! {
     static NOW: Cell<u64> = const { Cell::new(1_000_000) };
     /// The task that is being polled.
     static POLLED: Cell<Option<usize>> = const { Cell::new(None) };
+    /// Writes to any stream.
+    static WRITES: Cell<usize> = const { Cell::new(0) };
     static TIMERS: RefCell<Vec<(u64, Waker)>> = const { RefCell::new(Vec::new()) };
     static SPAWNED: RefCell<Vec<Task>> = const { RefCell::new(Vec::new()) };
 }
@@ -238,6 +240,7 @@ impl Io for Script {
     fn poll_write(&mut self, _cx: &mut Context<'_>, octets: &[io::IoSlice<'_>]) -> Poll<io::Result<usize>> {
         self.with(|state| {
             state.writes += 1;
+            WRITES.set(WRITES.get() + 1);
             match state.take {
                 Take::AtMost(_) if state.writes.is_multiple_of(2) => Poll::Ready(Err(io::ErrorKind::Interrupted.into())),
                 Take::AtMost(most) => {
@@ -271,8 +274,28 @@ impl Methods for Echo {
 async fn echo(request: bytes::Bytes) -> Result<bytes::Bytes, Status> {
     match &request[..] {
         b"hang" => pending().await,
+        // Wakes itself all the time, then says what was written meanwhile.
+        b"busy" => {
+            let before = WRITES.get();
+            for _ in 0..5_000 {
+                yield_once().await;
+            }
+            Ok(if WRITES.get() > before { "others went on" } else { "others waited" }.into())
+        }
         _ => Ok(request),
     }
+}
+
+async fn yield_once() {
+    let mut yielded = false;
+    std::future::poll_fn(|cx| {
+        if std::mem::replace(&mut yielded, true) {
+            return Poll::Ready(());
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }
 
 impl<R: Runtime> Service<R> for Echo {
@@ -397,6 +420,20 @@ fn replies_are_batched() {
         assert_eq!(replies, 50);
         // Every second write is interrupted.
         assert!(writes <= 4, "{writes} writes for 50 replies that were ready together");
+    }
+}
+
+/// A handler that is always runnable does not keep the connection from reading and writing.
+#[test]
+fn a_busy_handler_does_not_starve_its_connection() {
+    for inline in [false, true] {
+        let mut world = World::default();
+        let io = Script::new(Take::AtMost(usize::MAX));
+        serve_script(&mut world, inline, &io);
+        io.feed(&calls(&[b"busy", b"two"]), usize::MAX);
+        world.settle();
+        let said = io.with(|state| messages(&state.output));
+        assert_eq!(said, [(3, b"two".to_vec()), (1, b"others went on".to_vec())]);
     }
 }
 

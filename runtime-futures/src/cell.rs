@@ -157,14 +157,21 @@ impl CallCell {
             return Served::Finished;
         }
         if let Err(refused) = state.push_out(&mut call) {
-            let side = state.side;
+            let served = match (state.side, &state.closing) {
+                (Side::Client, _) => {
+                    call.cancel();
+                    Served::Finished
+                }
+                // It was the handler's last message.
+                (Side::Server, Closing::Finish(_)) => {
+                    call.finish(&refused, None);
+                    Served::Finished
+                }
+                (Side::Server, _) => Served::Stopped,
+            };
             drop(state);
             self.end(refused, Metadata::new());
-            if side == Side::Server {
-                return Served::Stopped;
-            }
-            call.cancel();
-            return Served::Finished;
+            return served;
         }
         match std::mem::take(&mut state.closing) {
             Closing::Finish(status) if state.outbox.is_empty() => {

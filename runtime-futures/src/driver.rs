@@ -23,6 +23,8 @@ const WRITE_BUDGET: usize = 256 << 10;
 const SLICES: usize = 64;
 /// Reads before what was read is dealt with.
 const READS: u32 = 4;
+/// Rounds of commands and events before what they caused is written.
+const ROUNDS: u32 = 16;
 /// Turns before other tasks get the thread.
 const TURNS: u32 = 16;
 /// How long a server discards input after its last octet: closing a socket with unread input makes the kernel
@@ -141,7 +143,7 @@ impl<R: Runtime, E: Endpoint, S: Io, A: App> Driver<R, E, S, A> {
         if self.endpoint.wants().deadline.is_some_and(|at| at <= now) {
             self.endpoint.handle_timeout(now);
         }
-        self.settle(now);
+        again |= self.settle(now);
         if self.endpoint.wants().write {
             if !self.waited && self.queue.expects_handlers() {
                 // Replies of handlers that are about to run go out in the same write.
@@ -163,9 +165,10 @@ impl<R: Runtime, E: Endpoint, S: Io, A: App> Driver<R, E, S, A> {
         if again { Poll::Ready(()) } else { self.sleep(now, cx) }
     }
 
-    /// Commands and events until neither is left: each may cause the other.
-    fn settle(&mut self, now: Timestamp) {
-        loop {
+    /// Commands and events until neither is left, for each may cause the other. True: a handler that wakes itself all
+    /// the time keeps it from ending; reads and writes shall not wait for that.
+    fn settle(&mut self, now: Timestamp) -> bool {
+        for _ in 0..ROUNDS * 100_000 {
             let mut quiet = true;
             if self.queue.take(&mut self.batch) {
                 quiet = false;
@@ -181,9 +184,10 @@ impl<R: Runtime, E: Endpoint, S: Io, A: App> Driver<R, E, S, A> {
                 self.app.event(now, conn, event);
             }
             if quiet {
-                return;
+                return false;
             }
         }
+        true
     }
 
     fn command(&mut self, now: Timestamp, command: Command) {

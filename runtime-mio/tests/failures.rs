@@ -282,6 +282,20 @@ fn a_connection_limit_makes_others_wait() {
 }
 
 #[test]
+fn a_connection_limit_is_the_servers_not_a_loops() {
+    // The kernel spreads connections by chance: a limit of two for each loop would leave most of these groups waiting.
+    let fixture = Fixture::with(|server| server.loops(2).max_connections(std::num::NonZeroUsize::new(4).unwrap()));
+    for _ in 0..5 {
+        for address in fixture.addresses() {
+            let clients: Vec<_> = (0..4).map(|_| GreeterClient::new(connect_local(address).unwrap())).collect();
+            for client in clients {
+                assert_eq!(client.say_hello(request("you")).deadline(LONG).wait().unwrap().message, "hello you");
+            }
+        }
+    }
+}
+
+#[test]
 fn the_last_clone_ends_the_clients_thread_and_connection() {
     let fixture = Fixture::new();
     let client = connect(&fixture.tcp).unwrap();

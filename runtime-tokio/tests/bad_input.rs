@@ -104,6 +104,30 @@ async fn a_message_over_the_limit_ends_one_call() {
 }
 
 #[tokio::test]
+async fn a_message_that_we_must_not_send_ends_its_call() {
+    for mode in MODES {
+        let server = TestServer::with(mode, Options { max_send: Some(1_000), ..Options::default() });
+        let client = soon("connect", GreeterClient::connect(server.address())).await.unwrap();
+        let large = HelloRequest { name: "x".to_owned(), count: 1_001 };
+        let status = soon("a reply", client.say_hello(large).into_future()).await.unwrap_err();
+        assert_eq!(status.code(), Code::ResourceExhausted, "{status}");
+        let flood = HelloRequest { name: "flood".to_owned(), count: 1_001 };
+        let mut replies = client.lots_of_replies(flood).await.unwrap();
+        let status = soon("a stream", replies.next()).await.unwrap_err();
+        assert_eq!(status.code(), Code::ResourceExhausted, "{status}");
+        assert!(status.message().contains("max_send_message"), "{status}");
+        assert_eq!(soon("after", client.say_hello(request("x")).into_future()).await.unwrap().message, "Hello x");
+
+        // And on a client.
+        let connect = pintle_tokio::Connect::new(server.address()).unwrap().configure(|config| config.max_send_message = 1_000);
+        let client = GreeterClient::new(soon("connect", connect.connect()).await.unwrap());
+        let status = soon("a request", client.say_hello(request(&"y".repeat(1_001))).into_future()).await.unwrap_err();
+        assert_eq!((status.code(), status.origin()), (Code::ResourceExhausted, pintle_tokio::Origin::Local), "{status}");
+        assert_eq!(soon("after", client.say_hello(request("x")).into_future()).await.unwrap().message, "Hello x");
+    }
+}
+
+#[tokio::test]
 async fn a_call_to_something_else_says_so() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();

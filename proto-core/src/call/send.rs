@@ -5,6 +5,7 @@ use crate::{
     Metadata, Misuse, Payload, SendError, Status,
     conn::prefix,
     shape::send::{self, Action, ClientSend, MISSING_CODE, MISSING_TEXT, ServerSend},
+    store::Which,
     stream::{Ending, Out, flag},
 };
 use alloc::{boxed::Box, vec::Vec};
@@ -25,7 +26,7 @@ impl Call<'_> {
         match self.admit(payload.len()) {
             Ok(action) => {
                 let (len, prefix) = (payload.len(), prefix(payload.len()));
-                self.queue(Out::Message { payload, prefix, prefix_left: 5 }, len + 5, action);
+                self.queue(Out::Message { payload, prefix, prefix_left: 5, lent: false }, len + 5, action);
                 Ok(())
             }
             Err(SendError::Blocked(())) => Err(SendError::Blocked(payload)),
@@ -48,7 +49,7 @@ impl Call<'_> {
             let mut octets = Vec::with_capacity(len);
             fill(&mut octets);
             let prefix = prefix(octets.len());
-            Out::Message { payload: octets.into(), prefix, prefix_left: 5 }
+            Out::Message { payload: octets.into(), prefix, prefix_left: 5, lent: false }
         };
         let queued = out.len();
         self.queue(out, queued, action);
@@ -91,7 +92,10 @@ impl Call<'_> {
             slot.set(flag::SEND_ENDED);
         }
         self.conn.queued += octets;
-        self.conn.schedule(self.s);
+        // More to send takes no call out of the ready list.
+        if slot.links.which != Which::Ready {
+            self.conn.schedule(self.s);
+        }
     }
 
     /// Octets that `send` takes before it answers `Blocked`; 0: it would. With nothing queued it takes any one message.

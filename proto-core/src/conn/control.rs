@@ -229,7 +229,7 @@ impl Connection {
         let debug = alloc::string::String::from_utf8_lossy(&debug[..debug.len().min(256)]);
         for s in self.slots.all() {
             let slot = &self.slots[s];
-            if !slot.live || slot.has(flag::CLOSED) || (slot.id != 0 && slot.id <= last) {
+            if !slot.live || slot.has(flag::CLOSED) || (slot.id != 0 && slot.id <= last && !cfg!(pintle_fault = "goaway_kills_all")) {
                 continue;
             }
             self.slots[s].set(flag::UNPROCESSED);

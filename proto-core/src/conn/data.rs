@@ -45,12 +45,15 @@ impl Connection {
             Some(s) => self.data_for(s, head)?,
             None => self.data_for_nobody(head)?,
         };
+        if cfg!(pintle_fault = "credit_lost_on_reset") && self.rx_slot == NIL {
+            self.recv_credit = self.recv_credit.saturating_sub(head.len);
+        }
         Ok(())
     }
 
     #[inline]
     fn return_connection_credit(&mut self, octets: u32) {
-        self.recv_credit += octets;
+        self.recv_credit += octets << u32::from(cfg!(pintle_fault = "credit_twice"));
         if self.recv_credit > self.cfg.connection_window / 2 {
             self.control.owe_connection_credit();
         }
@@ -109,7 +112,7 @@ impl Connection {
         }
         self.rx_slot = NIL;
         let padding = self.rx_head.len - self.rx_data;
-        if padding > 0 {
+        if padding > 0 && !cfg!(pintle_fault = "padding_uncredited") {
             self.return_stream_credit(s, padding);
         }
         if self.rx_head.has(h2_frame::flag::END_STREAM) {

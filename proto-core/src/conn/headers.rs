@@ -5,7 +5,7 @@ use super::{Connection, Fatal, Role, Timer};
 use crate::{
     Code, Event, Metadata, RouteId, Shape, Status, StreamId,
     error::ErrorCode,
-    grpc::head::{ContentType, Encoding, HeadLimits, RequestCollector, RequestFields, RequestVerdict, ResponseCollector, ResponseFields},
+    grpc::head::{Encoding, HeadLimits, RequestCollector, RequestFields, RequestVerdict, ResponseCollector, ResponseFields},
     hpack::DecodeError,
     shape::{Cardinality, recv::RecvState, send::SendState},
     store::NIL,
@@ -403,7 +403,7 @@ impl Connection {
         slot.content_length = fields.content_length;
         slot.http_status = fields.http_status.unwrap_or_default();
         // A gRPC content-type means messages and trailers, whatever `:status` says (cases B44).
-        if fields.content_type != ContentType::Grpc {
+        if !fields.is_grpc() {
             let status = fields.status(&slot.extra);
             slot.ending = Some(Box::new(Ending { status, trailers: Metadata::new(), http_status: 0 }));
             slot.set(flag::SNIPPET);

@@ -257,9 +257,11 @@ impl Connection {
         if !slot.inbox.is_empty() || !slot.backlog.is_empty() {
             self.drop_inbox(s);
         }
-        self.schedule(s);
         if self.slots[s].links.which != Which::Ready {
-            self.bound_stall(s);
+            self.schedule(s);
+            if self.slots[s].links.which != Which::Ready {
+                self.bound_stall(s);
+            }
         }
         self.prune_events();
     }

@@ -190,7 +190,7 @@ impl Connection {
     fn stage_data(&mut self, s: u32, quantum: usize) -> bool {
         let slot = &mut self.slots[s];
         let windows = self.send_window.room().min(slot.send_window.room());
-        let n = slot.out_len.min(windows).min(self.peer.max_frame as usize).min(quantum);
+        let n = slot.out_len.min(windows).min(self.peer.max_frame as usize).min(quantum) + usize::from(cfg!(pintle_fault = "off_by_one_frame") && slot.out_len > windows);
         if n == 0 && slot.out_len > 0 {
             return false;
         }
@@ -211,7 +211,7 @@ impl Connection {
             }
             left -= move_octets(front, left, &mut self.segment, &mut self.outbox);
             if front.len() == 0 {
-                if !matches!(front, Out::Raw(_)) {
+                if !matches!(front, Out::Raw { .. }) {
                     self.stats.messages_sent += 1;
                 }
                 self.slots[s].out.pop_front();
@@ -258,7 +258,7 @@ impl Connection {
                 let octets = segment.get(start, len);
                 let [a, b, c, d, e, ..] = *octets else { continue };
                 let payload = Payload::from(Bytes::copy_from_slice(&octets[5..]));
-                *out = Out::Message { payload, prefix: [a, b, c, d, e], prefix_left: 5 };
+                *out = Out::Message { payload, prefix: [a, b, c, d, e], prefix_left: 5, lent: false };
                 segment.free(len);
             }
         }
@@ -294,26 +294,29 @@ fn move_octets(front: &mut Out, left: usize, segment: &mut Segment, outbox: &mut
             let mut prefix = [0; 5];
             prefix[5 - prefix_left..].copy_from_slice(&rest[..prefix_left]);
             let payload = Payload::from(Bytes::copy_from_slice(&rest[prefix_left..]));
-            *front = Out::Message { payload, prefix, prefix_left: prefix_left as u8 };
+            *front = Out::Message { payload, prefix, prefix_left: prefix_left as u8, lent: false };
             segment.free(whole);
             n
         }
-        Out::Message { payload, prefix, prefix_left } => {
+        Out::Message { payload, prefix, prefix_left, lent } => {
             let from_prefix = left.min(*prefix_left as usize);
             let at = 5 - *prefix_left as usize;
             outbox.extend(&prefix[at..at + from_prefix]);
             *prefix_left -= from_prefix as u8;
-            from_prefix + move_buf(payload, left - from_prefix, outbox)
+            from_prefix + move_buf(payload, lent, left - from_prefix, outbox)
         }
-        Out::Raw(octets) => move_buf(octets, left, outbox),
+        Out::Raw { octets, lent } => move_buf(octets, lent, left, outbox),
     }
 }
 
-fn move_buf(buf: &mut impl Buf, left: usize, outbox: &mut crate::tx::Outbox) -> usize {
+/// Small segments are copied to the arena; of a large one every piece is lent, the last one too.
+fn move_buf(buf: &mut impl Buf, lent: &mut bool, left: usize, outbox: &mut crate::tx::Outbox) -> usize {
     let mut moved = 0;
     while moved < left && buf.has_remaining() {
-        let n = buf.chunk().len().min(left - moved);
-        if n >= LINK {
+        let segment = buf.chunk().len();
+        let n = segment.min(left - moved);
+        if *lent || segment >= LINK {
+            *lent = n < segment;
             outbox.link(buf.copy_to_bytes(n));
         } else {
             outbox.extend(&buf.chunk()[..n]);

@@ -121,7 +121,7 @@ impl Connection {
         self.peer.initial_window = value;
         for s in self.slots.all() {
             let slot = &mut self.slots[s];
-            if slot.live && slot.id != 0 {
+            if slot.live && slot.id != 0 && !cfg!(pintle_fault = "window_only_for_new_streams") {
                 if slot.send_window.shift(by).is_err() {
                     return Err(Fatal::new(ErrorCode::FLOW_CONTROL_ERROR, "SETTINGS_INITIAL_WINDOW_SIZE takes a stream's window beyond 2^31-1"));
                 }

@@ -57,6 +57,9 @@ impl Timers {
     /// Some call ends at `at`.
     #[inline]
     pub(crate) fn call(&mut self, at: Timestamp) {
+        if cfg!(pintle_fault = "timer_lost") {
+            return;
+        }
         self.calls = earlier(self.calls, Some(at));
         self.earliest = earlier(self.earliest, Some(at));
     }

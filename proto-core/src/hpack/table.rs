@@ -130,7 +130,7 @@ impl Table {
             self.evict_to(0);
             return;
         }
-        self.evict_to(self.max - size);
+        self.evict_to(self.max - size + if cfg!(pintle_fault = "eviction_late") { OVERHEAD } else { 0 });
         let mut entry = Entry { word, offset: 0, name_len: name.len() as u32, value_len: value.len() as u32 };
         let offset = self.make_room(entry.footprint());
         entry.offset = offset as u32;

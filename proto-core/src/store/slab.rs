@@ -37,7 +37,7 @@ impl Slab {
         let slot = &mut self.slots[s as usize];
         debug_assert!(slot.live);
         slot.live = false;
-        slot.generation = slot.generation.wrapping_add(1);
+        slot.generation = slot.generation.wrapping_add(u32::from(!cfg!(pintle_fault = "stale_id_reuse")));
         slot.recycle();
         self.free.push(s);
     }

@@ -131,7 +131,7 @@ impl<'a> Stream<'a> {
         slot.out_len += octets.len();
         self.conn.queued += octets.len();
         if !octets.is_empty() {
-            slot.out.push_back(Out::Raw(octets));
+            slot.out.push_back(Out::Raw { octets, lent: false });
         }
         if end {
             slot.set(flag::SEND_ENDED);

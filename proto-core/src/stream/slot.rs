@@ -62,9 +62,10 @@ pub(crate) enum Out {
     /// A message with its prefix, in the connection's shared segment.
     Segment { start: u32, len: u32 },
     /// A message of its own; `prefix_left` octets of the prefix are not framed yet.
-    Message { payload: Payload, prefix: [u8; 5], prefix_left: u8 },
+    /// `lent`: its present segment was lent to the transport in part, so the rest of it is, too.
+    Message { payload: Payload, prefix: [u8; 5], prefix_left: u8, lent: bool },
     /// Octets of a raw body.
-    Raw(Bytes),
+    Raw { octets: Bytes, lent: bool },
 }
 
 impl Out {
@@ -74,7 +75,7 @@ impl Out {
         match self {
             Self::Segment { len, .. } => *len as usize,
             Self::Message { payload, prefix_left, .. } => payload.len() + *prefix_left as usize,
-            Self::Raw(octets) => octets.len(),
+            Self::Raw { octets, .. } => octets.len(),
         }
     }
 }

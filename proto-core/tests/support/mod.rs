@@ -18,7 +18,8 @@ fn number(variable: &str) -> Option<u64> {
 }
 
 /// Runs `property` over [`cases`] values, prints the hard places it reached, and fails if one of `required` is not
-/// among them. The values are the same in every run; `PINTLE_SEED` chooses others.
+/// among them. The values are the same in every run; `PINTLE_SEED` chooses others. A failure is made smaller for
+/// `PINTLE_SHRINK` milliseconds (40,000 if not given).
 pub(crate) fn check<S: Strategy>(
     name: &str,
     strategy: &S,
@@ -27,7 +28,14 @@ pub(crate) fn check<S: Strategy>(
 ) where
     S::Value: Debug,
 {
-    let config = Config { cases: cases(), failure_persistence: None, max_shrink_iters: 50_000, max_shrink_time: 40_000, ..Config::default() };
+    let shrink = number("PINTLE_SHRINK").unwrap_or(40_000) as u32;
+    let config = Config {
+        cases: cases(),
+        failure_persistence: None,
+        max_shrink_iters: shrink.saturating_mul(2),
+        max_shrink_time: shrink,
+        ..Config::default()
+    };
     let mut seed = [7; 32];
     seed[..8].copy_from_slice(&number("PINTLE_SEED").unwrap_or(1).to_le_bytes());
     let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &seed));

@@ -9,7 +9,7 @@ use pintle_net::{Address, AddressError, BindError, BindOptions, Listener};
 use std::{
     fmt, io,
     num::NonZeroUsize,
-    sync::{Arc, Mutex, PoisonError, mpsc},
+    sync::{Arc, Mutex, PoisonError, atomic::AtomicUsize, mpsc},
     thread::{self, JoinHandle},
     time::Duration,
 };
@@ -23,6 +23,9 @@ pub(crate) struct Setup {
     pub(crate) config: Config,
     pub(crate) layer: Option<Layer>,
     http: Option<Arc<HttpHandler>>,
+    /// Open at present, and at most.
+    connections: AtomicUsize,
+    max_connections: usize,
 }
 
 /// A server under construction: add services, listen, run.
@@ -41,7 +44,6 @@ pub struct Server {
     bind: BindOptions,
     listeners: Vec<Listener>,
     loops: usize,
-    max_connections: usize,
     control: ShutdownHandle,
 }
 
@@ -57,11 +59,17 @@ impl Server {
         let mut bind = BindOptions::default();
         bind.reuse_port = true;
         Self {
-            setup: Setup { factories: Vec::new(), config: Config::default(), layer: None, http: None },
+            setup: Setup {
+                factories: Vec::new(),
+                config: Config::default(),
+                layer: None,
+                http: None,
+                connections: AtomicUsize::new(0),
+                max_connections: 10_000,
+            },
             bind,
             listeners: Vec::new(),
             loops: 1,
-            max_connections: 10_000,
             control: ShutdownHandle::default(),
         }
     }
@@ -123,7 +131,7 @@ impl Server {
 
     /// Connections in all; more wait unaccepted until others close. Default 10,000.
     pub const fn max_connections(mut self, most: NonZeroUsize) -> Self {
-        self.max_connections = most.get();
+        self.setup.max_connections = most.get();
         self
     }
 
@@ -159,7 +167,6 @@ impl Server {
         }
         self.setup.config.validate().map_err(ServeError::Config)?;
         let addrs = self.local_addrs()?;
-        let limit = self.max_connections.div_ceil(self.loops);
         let setup = Arc::new(self.setup);
         let mut running = Running { addrs, control: self.control, threads: Vec::new() };
         let mut shares = vec![self.listeners];
@@ -170,7 +177,7 @@ impl Server {
         let (report, started) = mpsc::channel();
         for (number, listeners) in shares.into_iter().enumerate() {
             let (setup, control, report) = (Arc::clone(&setup), running.control.clone(), report.clone());
-            let body = move || match start(setup, listeners, limit, &control) {
+            let body = move || match start(setup, listeners, &control) {
                 Ok(ready) => {
                     let _ = report.send(Ok(()));
                     drop(report);
@@ -198,17 +205,17 @@ impl Server {
     /// It could not start, or the loop's epoll failed.
     pub fn serve_connection(self, io: impl IntoSocket) -> Result<(), ServeError> {
         self.setup.config.validate().map_err(ServeError::Config)?;
-        let mut only = start(Arc::new(self.setup), Vec::new(), 1, &self.control)?;
+        let mut only = start(Arc::new(self.setup), Vec::new(), &self.control)?;
         only.adopt(io.into_socket()?, Peer::Other)?;
         Ok(only.run()?)
     }
 }
 
 /// Makes a loop, on its own thread.
-fn start(setup: Arc<Setup>, listeners: Vec<Listener>, limit: usize, control: &ShutdownHandle) -> Result<Loop, ServeError> {
+fn start(setup: Arc<Setup>, listeners: Vec<Listener>, control: &ShutdownHandle) -> Result<Loop, ServeError> {
     let services = setup.factories.iter().map(|make| make()).collect();
     let services = Services::new(services, setup.http.clone()).map_err(ServeError::Route)?;
-    let mut new = Loop::new(setup, services, limit)?;
+    let mut new = Loop::new(setup, services)?;
     for listener in listeners {
         new.listen(listener)?;
     }

@@ -10,7 +10,11 @@ use mio::{Events, Interest, Poll, Token, Waker, net::TcpListener, net::UnixListe
 use pintle_callback::{Command, Mailbox, Peer, Place, Services, Session, Stack};
 use pintle_core::{Connection, Endpoint, Timestamp, Wants};
 use pintle_net::{AcceptError, Listener, SocketFile, accept_error, now};
-use std::{io, mem, sync::Arc, time::Duration};
+use std::{
+    io, mem,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 /// Shared by all connections of a loop.
 const SCRATCH: usize = 256 << 10;
@@ -18,6 +22,8 @@ const SCRATCH: usize = 256 << 10;
 const FAIR: usize = 4;
 /// Connections accepted from one listener before others have their turn.
 const ACCEPTS: usize = 64;
+/// How long listeners rest while the server has as many connections as it may have.
+const FULL: Duration = Duration::from_millis(50);
 const WAKE: Token = Token(usize::MAX);
 /// Listeners count down from here; connections up from 0.
 const LISTENERS: usize = usize::MAX - 1;
@@ -40,8 +46,6 @@ pub(crate) struct Loop {
     now: Timestamp,
     /// It ends then, or as soon as no connection is left.
     drain: Option<Timestamp>,
-    /// Connections that this loop may have.
-    limit: usize,
 }
 
 /// A connection. Its session is out while it is served.
@@ -57,6 +61,25 @@ struct Conn {
     due: Option<Timestamp>,
     /// It has said goodbye and waits until then for the peer to do so.
     closing: Option<Timestamp>,
+    /// Counts it while it lives.
+    _seat: Seat,
+}
+
+/// One of the connections that a server may have, over all its loops: the kernel does not spread them evenly.
+struct Seat(Arc<Setup>);
+
+impl Seat {
+    fn take(setup: &Arc<Setup>) -> Option<Self> {
+        let more = |taken| (taken < setup.max_connections).then_some(taken + 1);
+        setup.connections.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok()?;
+        Some(Self(Arc::clone(setup)))
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.0.connections.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 struct Accepting {
@@ -74,7 +97,7 @@ enum Kind {
 }
 
 impl Loop {
-    pub(crate) fn new(setup: Arc<Setup>, services: Services, limit: usize) -> io::Result<Self> {
+    pub(crate) fn new(setup: Arc<Setup>, services: Services) -> io::Result<Self> {
         let poll = Poll::new()?;
         let waker = Waker::new(poll.registry(), WAKE)?;
         // Waking fails only when the loop's epoll is gone, and then so is the loop.
@@ -93,7 +116,6 @@ impl Loop {
             scratch: vec![0; SCRATCH].into(),
             now: now(),
             drain: None,
-            limit,
         })
     }
 
@@ -118,13 +140,18 @@ impl Loop {
 
     /// Takes a connection over.
     pub(crate) fn adopt(&mut self, socket: Socket, peer: Peer) -> io::Result<()> {
+        let seat = Seat::take(&self.setup).ok_or_else(|| io::Error::other("the server has as many connections as it may have"))?;
+        self.seat(socket, peer, seat)
+    }
+
+    fn seat(&mut self, socket: Socket, peer: Peer, seat: Seat) -> io::Result<()> {
         let core = Connection::server(&self.setup.config, self.services.routes().clone(), self.now);
         let stack = Stack::new(core, self.setup.layer.as_ref());
         let (mailbox, wants) = (Arc::clone(&self.mailbox), stack.wants());
         let key = self.conns.insert(|key| {
             let place = Arc::new(Place { mailbox, key: key.number(), peer });
             let session = Some(Box::new(Session::new(stack, place)));
-            Conn { key, link: Link::new(socket), session, wants, dirty: false, due: None, closing: None }
+            Conn { key, link: Link::new(socket), session, wants, dirty: false, due: None, closing: None, _seat: seat }
         });
         let conn = self.conns.at(key.slot).expect("it was just put there");
         if let Err(e) = conn.link.register(self.poll.registry(), Token(key.slot as usize)) {
@@ -184,8 +211,7 @@ impl Loop {
         }
         let mut next = self.timers.next();
         if self.accepting || self.drain.is_some() {
-            let room = self.conns.len() < self.limit;
-            let accepts = self.listeners.iter().filter(|at| at.pending && room).map(|at| at.pause.unwrap_or(self.now));
+            let accepts = self.listeners.iter().filter(|at| at.pending).map(|at| at.pause.unwrap_or(self.now));
             next = accepts.chain(next).chain(self.drain).min();
         }
         // The clock has gone on since the turn began; asking it again costs more than a turn that comes to nothing.
@@ -228,15 +254,20 @@ impl Loop {
         for at in 0..self.listeners.len() {
             for _ in 0..ACCEPTS {
                 let found = &mut self.listeners[at];
-                if !found.pending || self.conns.len() >= self.limit || found.pause.is_some_and(|until| until > self.now) {
+                if !found.pending || found.pause.is_some_and(|until| until > self.now) {
                     break;
                 }
+                let Some(seat) = Seat::take(&self.setup) else {
+                    // One may get free in another loop, which will not say so.
+                    found.pause = Some(self.now.saturating_add(FULL));
+                    break;
+                };
                 found.pause = None;
                 match found.accept() {
                     // A connection that is gone by now ends nothing but itself.
                     Ok((socket, peer)) => {
                         found.failures = 0;
-                        let _ = socket.and_then(|socket| self.adopt(socket, peer));
+                        let _ = socket.and_then(|socket| self.seat(socket, peer, seat));
                     }
                     Err(e) if e.kind() == io::ErrorKind::WouldBlock => found.pending = false,
                     Err(e) => found.failed(&e, self.now),

@@ -178,11 +178,12 @@ pub struct Options {
     pub listen: Vec<String>,
     pub grace: Duration,
     pub http: bool,
+    pub max_send: Option<u32>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { listen: vec!["127.0.0.1:0".to_owned()], grace: Duration::from_secs(5), http: false }
+        Self { listen: vec!["127.0.0.1:0".to_owned()], grace: Duration::from_secs(5), http: false, max_send: None }
     }
 }
 
@@ -268,6 +269,9 @@ fn prepare<X: pintle_futures_server::Executor>(mut server: Server<X>, options: &
             ("GET", "/panic") => panic!("a test's handler panics"),
             _ => None,
         });
+    }
+    if let Some(max) = options.max_send {
+        server = server.configure(|config| config.max_send_message = max);
     }
     server.grace(options.grace)
 }

@@ -12,7 +12,7 @@ mod response;
 mod tests;
 
 pub(crate) use request::{RequestCollector, RequestFields, RequestVerdict, authority};
-pub(crate) use response::{ContentType, ResponseCollector, ResponseFields};
+pub(crate) use response::{ResponseCollector, ResponseFields};
 
 use super::{
     Routes, decode_base64,

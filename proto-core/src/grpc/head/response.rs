@@ -59,11 +59,11 @@ impl ResponseFields {
         matches!(self.http_status, Some(100..=199))
     }
 
-    /// A head after which gRPC messages may follow. Any other is the answer of a proxy or of another kind of server: the call
+    /// A head after which gRPC messages may follow, whatever `:status` says (a `grpc-status` in the trailers wins). Any other is the answer of a proxy or of another kind of server: the call
     /// ends with [`status`](Self::status), and a little of the body may be added to it.
     #[must_use]
     pub(crate) const fn is_grpc(&self) -> bool {
-        matches!(self.http_status, Some(200)) && matches!(self.content_type, ContentType::Grpc)
+        matches!(self.content_type, ContentType::Grpc)
     }
 
     /// The status that the block stands for: of trailers, of a head with END_STREAM (Trailers-Only), or of a head that is not

@@ -2,7 +2,17 @@
 
 need curl curl
 build_programs
-h2() { curl --silent --show-error --max-time 10 --http2-prior-knowledge --include "$@" 2>&1 | tr -d '\r' || true; }
+
+# An answer that comes before the request is whole is followed by RST_STREAM(NO_ERROR), as RFC 9113 §8.1 has it. curl before 8 takes
+# that for an error (92) if it is still sending, which is a race: such a request is made again.
+h2() {
+    local answer
+    for _ in 1 2 3 4 5 6 7 8; do
+        answer=$(curl --silent --show-error --max-time 10 --http2-prior-knowledge --include "$@" 2>&1 | tr -d '\r\0' || true)
+        [[ $answer == *'(92) Stream error in the HTTP/2 framing layer'* ]] || break
+    done
+    printf '%s\n' "$answer"
+}
 
 for runtime in tokio mio; do
     serve "$runtime"
@@ -21,10 +31,10 @@ for runtime in tokio mio; do
     # The message is empty: five octets of prefix, all zero.
     printf '\0\0\0\0\0' >"$scratch/empty"
     check "curl -> $runtime tcp: POST of application/grpc is a call" \
-        "$(h2 --data-binary "@$scratch/empty" -H 'content-type: application/grpc' -H 'te: trailers' "$method" | tr -d '\0')" \
+        "$(h2 --data-binary "@$scratch/empty" -H 'content-type: application/grpc' -H 'te: trailers' "$method")" \
         '^HTTP/2 200' '^content-type: application/grpc' '^grpc-status: 0$'
     check "curl -> $runtime tcp: an unknown method is UNIMPLEMENTED" \
-        "$(h2 --data-binary "@$scratch/empty" -H 'content-type: application/grpc' -H 'te: trailers' "$url/pintle.interop.Interop/None" | tr -d '\0')" \
+        "$(h2 --data-binary "@$scratch/empty" -H 'content-type: application/grpc' -H 'te: trailers' "$url/pintle.interop.Interop/None")" \
         '^HTTP/2 200' '^grpc-status: 12$'
     check "curl -> $runtime tcp: HTTP/1.1 gets an answer that says so" \
         "$(curl --silent --show-error --max-time 10 --http1.1 --include "$url/hello" 2>&1 | tr -d '\r' || true)" '^HTTP/1.1 (400|426|505)'

@@ -430,7 +430,8 @@ fn b62_failures_are_trailers_only() {
 fn b65_messages_come_in_any_pieces() {
     let payloads = [Bytes::new(), Bytes::from_static(b"12345"), Bytes::from(vec![6; 70_000])];
     let octets: Vec<u8> = payloads.iter().flat_map(|payload| message(payload)).collect();
-    let cuts: [&dyn Fn(&[u8]) -> Vec<Vec<u8>>; 4] = [
+    type Cutting = dyn Fn(&[u8]) -> Vec<Vec<u8>>;
+    let cuts: [&Cutting; 4] = [
         &|octets| octets.chunks(16_384).map(<[u8]>::to_vec).collect(),
         &|octets| octets.chunks(1_000).flat_map(|piece| [piece.to_vec(), Vec::new()]).collect(),
         &|octets| [&octets[..1], &octets[1..5], &octets[5..6]].into_iter().chain(octets[6..].chunks(9_000)).map(<[u8]>::to_vec).collect(),

@@ -84,7 +84,8 @@ fn cuts_do_not_matter() {
 #[test]
 fn nothing_that_comes_can_hurt() {
     let octets = || vec(any::<u8>(), 0..600);
-    let targets: [(&str, fn(&[u8])); 5] =
+    type Target = fn(&[u8]);
+    let targets: [(&str, Target); 5] =
         [("frame", fuzz_frame), ("hpack", fuzz_hpack), ("server", fuzz_server), ("client", fuzz_client), ("ops", fuzz_ops)];
     for (name, target) in targets {
         check(name, &octets(), &[], |octets, _: &mut Places| {

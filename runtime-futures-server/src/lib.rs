@@ -13,7 +13,7 @@ mod spawn;
 pub use context::{Cancellation, Context, Credentials, Peer};
 pub use http::{HttpHandler, HttpRequest, HttpResponse};
 pub use inline::{Inline, InlineCall};
-pub use serve::{AcceptFailure, Lease, Listener, Serve, serve};
+pub use serve::{AcceptFailure, Lease, Listener, LocalRuntime, Serve, serve};
 pub use spawn::{Spawn, SpawnCall};
 
 use pintle_core::{Config, ConfigError, Connection, Endpoint, Routes, Shape, grpc::InvalidRoute};

@@ -2,7 +2,7 @@
 
 use crate::{Acceptor, Executor, Inline, Peer, Spawn};
 use pintle_futures::{
-    Io, LocalRuntime, Runtime, Timer,
+    Io, Runtime, Timer,
     owner::{Command, Queue},
 };
 use std::{
@@ -17,6 +17,12 @@ use std::{
 
 /// Connections accepted from one listener before the others, and other tasks, have their turn.
 const ACCEPTS: u32 = 64;
+
+/// A runtime that also runs tasks that must stay on their thread: what the inline executor needs.
+pub trait LocalRuntime: Runtime {
+    /// Runs `task` on its own, on this thread.
+    fn spawn_local(&self, task: impl Future<Output = ()> + 'static);
+}
 
 /// A source of connections: a listening socket.
 pub trait Listener: Unpin + 'static {

@@ -1,10 +1,10 @@
 //! The driver on a runtime made by hand, with a clock that stands until it is moved and streams that do as they are told.
 
 use pintle_core::{Code, Config, Shape, Status, Timestamp, codec::Raw};
-use pintle_futures::{Channel, Io, LocalRuntime, Reply, Runtime, Timer};
+use pintle_futures::{Channel, Io, Reply, Runtime, Timer};
 use pintle_futures_server::{
-    AcceptFailure, Acceptor, Builder, Executor, Inline, InlineCall, Listener, LocalService, Method, Methods, Peer, Service, Spawn,
-    SpawnCall, serve,
+    AcceptFailure, Acceptor, Builder, Executor, Inline, InlineCall, Listener, LocalRuntime, LocalService, Method, Methods, Peer, Service,
+    Spawn, SpawnCall, serve,
 };
 use std::{
     cell::{Cell, RefCell},

@@ -168,7 +168,7 @@ impl<R: Runtime, E: Endpoint, S: Io, A: App> Driver<R, E, S, A> {
     /// Commands and events until neither is left, for each may cause the other. True: a handler that wakes itself all
     /// the time keeps it from ending; reads and writes shall not wait for that.
     fn settle(&mut self, now: Timestamp) -> bool {
-        for _ in 0..ROUNDS * 100_000 {
+        for _ in 0..ROUNDS {
             let mut quiet = true;
             if self.queue.take(&mut self.batch) {
                 quiet = false;

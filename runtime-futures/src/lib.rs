@@ -31,9 +31,9 @@ mod stream;
 
 pub use client::{
     Bidi, BidiCall, CallBuilder, Channel, ChannelOptions, ClientStreaming, ClientStreamingCall, Connecting, Opening, Reply, Response,
-    ServerStreaming, ServerStreamingCall, Unary, UnaryCall, UnaryFuture, WithResponse,
+    ServerStreaming, ServerStreamingCall, Unary, UnaryCall, WithResponse,
 };
-pub use runtime::{Io, LocalRuntime, Runtime, Timer};
+pub use runtime::{Io, Runtime, Timer};
 pub use stream::{Sender, Streaming};
 
 /// What owns a connection, for crates that build servers on this one; not for applications.

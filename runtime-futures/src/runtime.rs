@@ -23,12 +23,6 @@ pub trait Runtime: Clone + Send + Sync + 'static {
     fn spawn(&self, task: impl Future<Output = ()> + Send + 'static);
 }
 
-/// A runtime that also runs tasks that must stay on their thread: what the inline executor needs.
-pub trait LocalRuntime: Runtime {
-    /// Runs `task` on its own, on this thread.
-    fn spawn_local(&self, task: impl Future<Output = ()> + 'static);
-}
-
 /// One timer.
 pub trait Timer: Unpin + Send + 'static {
     /// Ready at `at` or later, never earlier. Another `at` than the last time re-arms it; the latest task is woken.

@@ -1,7 +1,8 @@
 //! tokio as a `pintle_futures::Runtime`.
 
 use pintle_core::Timestamp;
-use pintle_futures::{LocalRuntime, Runtime, Timer};
+use pintle_futures::{Runtime, Timer};
+use pintle_futures_server::LocalRuntime;
 use std::{
     future::Future,
     pin::Pin,

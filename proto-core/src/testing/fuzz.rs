@@ -160,12 +160,13 @@ fn round_trip(encoder: &mut Encoder, decoder: &mut Decoder, list: &List) {
 
 /// A small configuration, so that limits are near.
 fn small_config(choice: u8) -> Config {
-    let mut config = Config::default();
-    config.max_concurrent_streams = [100, 2][usize::from(choice & 1)];
-    config.initial_window = 65_535;
-    config.connection_window = [1 << 20, 65_535][usize::from(choice >> 1 & 1)];
-    config.max_recv_message = [4 << 20, 1_000][usize::from(choice >> 2 & 1)];
-    config
+    Config {
+        max_concurrent_streams: [100, 2][usize::from(choice & 1)],
+        initial_window: 65_535,
+        connection_window: [1 << 20, 65_535][usize::from(choice >> 1 & 1)],
+        max_recv_message: [4 << 20, 1_000][usize::from(choice >> 2 & 1)],
+        ..Config::default()
+    }
 }
 
 /// Any octets, raw or as frames, to a server with the echo service.

@@ -135,7 +135,7 @@ impl Pipe {
         self.octets.extend(octets);
         self.written += octets.len() as u64;
         let start = self.free_at.max(now);
-        let on_line = if self.config.rate == 0 { 0 } else { octets.len() as u64 * 1_000_000 / self.config.rate };
+        let on_line = (octets.len() as u64 * 1_000_000).checked_div(self.config.rate).unwrap_or(0);
         self.free_at = start.saturating_add(Duration::from_micros(on_line));
         let arrival = self.free_at.saturating_add(self.config.latency);
         self.on_the_way.push_back((arrival, octets.len()));

@@ -132,9 +132,9 @@ impl Model {
     /// `recv` of the server answered `End`.
     pub fn server_end(&mut self, serial: usize) {
         let call = &self.calls[serial];
-        let whole = call.received[CLIENT] == call.sent[CLIENT].len();
-        let closed = call.client_closed || (call.sends_one(CLIENT) && whole && !call.sent[CLIENT].is_empty());
-        if !(whole && closed) && !call.server_over {
+        let closed = call.client_closed || (call.sends_one(CLIENT) && !call.sent[CLIENT].is_empty());
+        let ended = closed && call.received[CLIENT] == call.sent[CLIENT].len();
+        if !ended && !call.server_over {
             self.faults.push(format!("call {serial}: the server saw the end, but the client had sent {call:?}"));
         }
     }

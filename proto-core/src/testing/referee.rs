@@ -90,8 +90,8 @@ impl Stream {
     /// This end counts it against the stream limit.
     fn is_open_at(&self, end: usize) -> bool {
         let peer = 1 - end;
-        let gone = self.reset[end] || self.reset_arrived[peer];
-        !gone && !(self.ended[end] && self.end_arrived[peer])
+        let over = self.ended[end] && self.end_arrived[peer];
+        !(over || self.reset[end] || self.reset_arrived[peer])
     }
 }
 
@@ -329,7 +329,7 @@ impl Referee {
     }
 
     fn judge_opening(&mut self, head: Head) {
-        if head.stream % 2 == 0 || self.streams.last_key_value().is_some_and(|(&last, _)| last > head.stream) {
+        if head.stream.is_multiple_of(2) || self.streams.last_key_value().is_some_and(|(&last, _)| last > head.stream) {
             self.broken(CLIENT, head, "new streams must have odd, growing ids (§5.1.1)");
         }
         let open = self.streams.values().filter(|stream| stream.is_open_at(CLIENT)).count();

@@ -243,7 +243,7 @@ impl Peer {
     /// The connection ended with GOAWAY and one of these codes, and its transport may be dropped.
     pub(crate) fn assert_closed(&mut self, codes: &[ErrorCode]) {
         let said = self.said();
-        let goaway = said.iter().filter(|said| said.kind() == GOAWAY).next_back();
+        let goaway = said.iter().rfind(|said| said.kind() == GOAWAY);
         let code = goaway.map(|said| ErrorCode(said.frame.word(4)));
         assert!(code.is_some_and(|code| codes.contains(&code)), "GOAWAY with one of {codes:?} expected, said {said:?}");
         match self.conn.close_reason() {

@@ -138,9 +138,9 @@ impl<T> CallBuilder<Unary<T>> {
 
 impl<T> IntoFuture for CallBuilder<Unary<T>> {
     type Output = Result<T, Status>;
-    type IntoFuture = UnaryFuture<T>;
+    type IntoFuture = Reply<T>;
 
-    fn into_future(self) -> UnaryFuture<T> {
+    fn into_future(self) -> Reply<T> {
         let (cell, kind) = self.start();
         Reply { cell, decode: kind.decode }
     }
@@ -172,15 +172,6 @@ impl<Q, P> CallBuilder<ClientStreaming<Q, P>> {
     }
 }
 
-impl<Q, P> IntoFuture for CallBuilder<ClientStreaming<Q, P>> {
-    type Output = Result<(Sender<Q>, Reply<P>), Status>;
-    type IntoFuture = Opening<(Sender<Q>, Reply<P>)>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        self.open()
-    }
-}
-
 impl<Q, P> CallBuilder<Bidi<Q, P>> {
     /// Starts the call. It does not wait for the server: a call that fails says so at a send and at `next`.
     pub fn open(self) -> Opening<(Sender<Q>, Streaming<P>)> {
@@ -190,24 +181,12 @@ impl<Q, P> CallBuilder<Bidi<Q, P>> {
     }
 }
 
-impl<Q, P> IntoFuture for CallBuilder<Bidi<Q, P>> {
-    type Output = Result<(Sender<Q>, Streaming<P>), Status>;
-    type IntoFuture = Opening<(Sender<Q>, Streaming<P>)>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        self.open()
-    }
-}
-
 /// The one message that comes back. Dropping it before it is ready cancels the call: the server's handler is told.
 #[must_use = "dropping a reply cancels its call"]
 pub struct Reply<T> {
     cell: Arc<CallCell>,
     decode: Decode<T>,
 }
-
-/// What a [`UnaryCall`] becomes when it is awaited.
-pub type UnaryFuture<T> = Reply<T>;
 
 /// A [`Reply`] together with the metadata around it.
 #[must_use = "dropping a reply cancels its call"]

@@ -5,7 +5,7 @@ mod task;
 
 pub use call::{
     Bidi, BidiCall, CallBuilder, ClientStreaming, ClientStreamingCall, Opening, Reply, Response, ServerStreaming, ServerStreamingCall,
-    Unary, UnaryCall, UnaryFuture, WithResponse,
+    Unary, UnaryCall, WithResponse,
 };
 
 use crate::{

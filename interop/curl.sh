@@ -3,7 +3,7 @@
 need curl curl
 build_programs
 
-# An answer that comes before the request is whole is followed by RST_STREAM(NO_ERROR), as RFC 9113 §8.1 has it. curl before 8 takes
+# An answer that comes before the request is whole is followed by RST_STREAM(NO_ERROR), as RFC 9113 §8.1 has it. curl 7.88 takes
 # that for an error (92) if it is still sending, which is a race: such a request is made again.
 h2() {
     local answer

@@ -15,7 +15,7 @@ use h2_frame::{GoAway, Ping, Reset, WindowUpdate};
 const CROWDED: usize = 50;
 const ABUSE: usize = 1_000;
 /// Streams that we cut off while the peer's frames for them may be on their way: this many are remembered.
-const CUT_OFF: usize = 128;
+const CUT_OFF: usize = 1_024;
 /// Highest id, for the first GOAWAY of a drain (RFC 9113 §6.8).
 pub(super) const ALL_STREAMS: u32 = (1 << 31) - 1;
 /// The payload of the PING that times a drain's round trip.
@@ -64,14 +64,15 @@ impl Control {
         self.due = true;
     }
 
-    /// One of them needs it no more.
-    pub(super) fn forgo_stream_credit(&mut self) {
+    /// One of them needs it no more. How many are left?
+    pub(super) fn forgo_stream_credit(&mut self) -> u32 {
         self.stream_credit = self.stream_credit.saturating_sub(1);
         self.due = self.preface
             || self.acks > 0
             || self.connection_credit
             || self.stream_credit > 0
             || !(self.pongs.is_empty() && self.pings.is_empty() && self.resets.is_empty() && self.goaways.is_empty());
+        self.stream_credit
     }
 
     fn waiting(&self) -> usize {

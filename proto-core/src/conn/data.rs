@@ -83,7 +83,8 @@ impl Connection {
             return Err(Fatal::new(ErrorCode::PROTOCOL_ERROR, "DATA on an idle stream"));
         }
         if !self.control.was_cut_off(head.stream) && !self.after_goaway(head.stream) {
-            self.stream_error(head.stream, ErrorCode::STREAM_CLOSED, "DATA on a closed stream")?;
+            self.guard.useless(self.now)?;
+            self.queue_reset(head.stream, ErrorCode::STREAM_CLOSED);
         }
         Ok(NIL)
     }
@@ -191,7 +192,15 @@ impl Connection {
         self.small.split().freeze().into()
     }
 
-    fn messages_in_pieces(&mut self, s: u32, mut rest: &[u8], mut credit: Credit) {
+    /// Octets from the wire, in whatever pieces they came.
+    fn messages_in_pieces(&mut self, s: u32, octets: &[u8], credit: Credit) {
+        if let Some((left, credit)) = self.read_messages(s, octets, credit) {
+            self.put_off(s, &octets[octets.len() - left..], credit);
+        }
+    }
+
+    /// Makes messages of octets. `Some`: the inbox is full, so many octets are left.
+    fn read_messages(&mut self, s: u32, mut rest: &[u8], mut credit: Credit) -> Option<(usize, Credit)> {
         while !rest.is_empty() {
             let before = rest.len();
             let assembled = self.assemble(s, &mut rest);
@@ -210,17 +219,24 @@ impl Connection {
                 break;
             }
             if self.slots[s].inbox.len() >= INBOX && !rest.is_empty() {
-                self.put_off(s, rest, credit);
-                return;
+                return Some((rest.len(), credit));
             }
         }
         let _ = self.budget.settle(credit);
+        None
     }
 
     /// The inbox is full: the octets stay octets.
     #[cold]
     fn put_off(&mut self, s: u32, octets: &[u8], credit: Credit) {
+        if octets.len() >= 5 {
+            // It may well hold a message; how much of it piles up here is the window's affair.
+            self.guard.message_whole();
+        }
         let slot = &mut self.slots[s];
+        if slot.backlog_at > slot.backlog.len() / 2 {
+            slot.backlog.drain(..core::mem::take(&mut slot.backlog_at));
+        }
         slot.backlog.extend_from_slice(octets);
         slot.backlog_credit.join(credit);
     }
@@ -316,8 +332,7 @@ impl Connection {
         let message = Inbound { payload, credit: assembly.credit, extra: assembly.extra };
         if assembly.prefix[0] == 1 {
             self.drop_message(s, message);
-            // No coding but identity is offered, so the flag is a fault of the sender (compression.md, case 6).
-            self.refuse_message(s, Status::new(Code::Internal, "a message has its compressed flag set, but no grpc-encoding was agreed"));
+            self.refuse_message(s, Status::new(Code::Internal, COMPRESSED));
             return false;
         }
         self.deliver(s, message)
@@ -327,6 +342,7 @@ impl Connection {
     #[inline]
     fn deliver(&mut self, s: u32, message: Inbound) -> bool {
         self.stats.messages_received += 1;
+        self.guard.message_whole();
         let slot = &mut self.slots[s];
         let (state, verdict) = match self.role {
             Role::Server => shape::server(slot.receive, ServerInput::Message),
@@ -368,7 +384,6 @@ impl Connection {
         let Inbound { payload, credit, extra } = slot.inbox.pop_front()?;
         slot.demand = slot.demand.saturating_sub(1);
         let octets = self.budget.settle(credit);
-        self.guard.message_taken();
         self.return_message_credit(s, octets, extra);
         let slot = &self.slots[s];
         if slot.inbox.is_empty() && !slot.backlog.is_empty() {
@@ -392,12 +407,34 @@ impl Connection {
     fn read_backlog(&mut self, s: u32) {
         let slot = &mut self.slots[s];
         let octets: Vec<u8> = core::mem::take(&mut slot.backlog);
+        let at = core::mem::take(&mut slot.backlog_at);
         let credit = core::mem::take(&mut slot.backlog_credit);
-        self.messages_in_pieces(s, &octets, credit);
-        let slot = &self.slots[s];
-        if slot.live && slot.has(flag::REMOTE_END) && slot.backlog.is_empty() && !slot.assembly.is_empty() && !slot.has(flag::CLOSED) {
-            self.refuse_message(s, Status::new(Code::Internal, TRUNCATED));
+        if let Some((left, credit)) = self.read_messages(s, &octets[at..], credit) {
+            let slot = &mut self.slots[s];
+            slot.backlog_at = octets.len() - left;
+            slot.backlog = octets;
+            slot.backlog_credit = credit;
         }
+    }
+
+    /// What is wrong with a stream that ends here, as far as its octets are not messages yet: they end in the middle of
+    /// one, or hold one that would be refused. Looked at once, so that the outcome is final before the last message is taken.
+    pub(super) fn unread_fault(&self, s: u32) -> Option<Status> {
+        let slot = &self.slots[s];
+        let mut rest = &slot.backlog[slot.backlog_at..];
+        let mut whole = slot.assembly.is_empty();
+        while let Some((prefix, more)) = rest.split_first_chunk() {
+            match Prefix::parse(*prefix, self.cfg.max_recv_message) {
+                Err(error) => return Some(error.status()),
+                Ok(Prefix { compressed: true, .. }) => return Some(Status::new(Code::Internal, COMPRESSED)),
+                Ok(Prefix { len, .. }) => match more.get(len as usize..) {
+                    Some(more) => rest = more,
+                    None => break,
+                },
+            }
+        }
+        whole &= rest.is_empty();
+        if whole { None } else { Some(Status::new(Code::Internal, TRUNCATED)) }
     }
 
     /// The peer ended its side on DATA.
@@ -429,10 +466,11 @@ impl Connection {
             self.close_if_done(s);
             return;
         }
-        if !slot.assembly.is_empty() && slot.backlog.is_empty() {
-            self.refuse_message(s, Status::new(Code::Internal, TRUNCATED));
+        if let Some(fault) = self.unread_fault(s) {
+            self.refuse_message(s, fault);
             return;
         }
+        let slot = &mut self.slots[s];
         let (state, verdict) = shape::server(slot.receive, ServerInput::End);
         slot.receive = state;
         match verdict {
@@ -449,6 +487,7 @@ impl Connection {
         let octets = Bytes::from(core::mem::take(&mut slot.backlog));
         let credit = core::mem::take(&mut slot.backlog_credit);
         let n = self.budget.settle(credit);
+        self.guard.message_whole();
         self.return_stream_credit(s, n);
         octets
     }
@@ -481,7 +520,9 @@ impl Connection {
         let slot = &mut self.slots[s];
         if slot.has(flag::CREDIT_DUE) {
             slot.unset(flag::CREDIT_DUE);
-            self.control.forgo_stream_credit();
+            if self.control.forgo_stream_credit() == 0 {
+                self.credits.clear();
+            }
         }
     }
 
@@ -496,4 +537,6 @@ impl Connection {
     }
 }
 
+/// No coding but identity is offered, so the flag is a fault of the sender (compression.md, case 6).
+const COMPRESSED: &str = "a message has its compressed flag set, but no grpc-encoding was agreed";
 const TRUNCATED: &str = "END_STREAM in the middle of a message";

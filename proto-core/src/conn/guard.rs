@@ -149,16 +149,16 @@ impl Guard {
         }
     }
 
-    /// A message was taken by the application: the short frames that brought it were of use.
+    /// A message came whole: the short frame that completed it was of use. (How many wait is bounded by the windows.)
     #[inline]
-    pub(crate) const fn message_taken(&mut self) {
+    pub(crate) const fn message_whole(&mut self) {
         self.short = if self.short + SHORT > SHORT_DATA { SHORT_DATA } else { self.short + SHORT };
     }
 
     /// A call ended as it should: what it took to carry it was of use.
     #[inline]
     pub(crate) const fn call_ended(&mut self) {
-        self.message_taken();
+        self.message_whole();
         self.resets.give(1);
         self.updates += UPDATES_PER_WORK;
     }
@@ -248,11 +248,11 @@ mod tests {
     }
 
     #[test]
-    fn short_data_is_paid_for_by_messages_that_are_taken() {
+    fn short_data_is_paid_for_by_whole_messages() {
         let mut guard = Guard::new(true, 0, 2);
         for _ in 0..100_000 {
             guard.data(5).unwrap();
-            guard.message_taken();
+            guard.message_whole();
         }
         assert!((0..200).any(|_| guard.data(5).is_err()));
         let mut guard = Guard::new(true, 0, 2);

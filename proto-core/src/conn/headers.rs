@@ -35,7 +35,20 @@ pub(crate) struct Block {
     continuations: u32,
 }
 
-/// Request heads seen before: the same octets against the same table mean the same fields.
+/// What a call needs of its head beside the route.
+#[derive(Debug, Clone, Copy)]
+struct Begin {
+    timeout_micros: Option<u64>,
+    content_length: Option<u64>,
+}
+
+impl Begin {
+    const fn of(fields: &RequestFields) -> Self {
+        Self { timeout_micros: fields.timeout_micros, content_length: fields.content_length }
+    }
+}
+
+/// Heads of calls seen before: the same octets against the same table mean the same fields.
 #[derive(Debug, Default)]
 pub(crate) struct RequestMemo {
     entries: [Option<Remembered>; 4],
@@ -46,7 +59,8 @@ pub(crate) struct RequestMemo {
 struct Remembered {
     generation: u32,
     block: Vec<u8>,
-    fields: RequestFields,
+    route: RouteId,
+    begin: Begin,
     metadata: Vec<u8>,
     extra: Vec<u8>,
 }
@@ -176,6 +190,17 @@ impl Connection {
             return Ok(());
         }
         let s = self.slots.take();
+        if let Some(seen) = self.memo.find(self.decoder.generation(), block) {
+            let slot = &mut self.slots[s];
+            if !seen.metadata.is_empty() {
+                slot.metadata.push_records(&seen.metadata);
+            }
+            slot.extra.push_records(&seen.extra);
+            let (route, begin) = (seen.route, seen.begin);
+            self.request_opens(s, id, end_stream);
+            self.call_begins(s, Some(route), begin, end_stream);
+            return Ok(());
+        }
         let fields = match self.decode_request(s, block) {
             Ok(fields) => fields,
             Err(fatal) => {
@@ -183,28 +208,20 @@ impl Connection {
                 return Err(fatal);
             }
         };
+        self.request_opens(s, id, end_stream);
+        self.request_head(s, &fields, end_stream)
+    }
+
+    #[inline]
+    fn request_opens(&mut self, s: u32, id: u32, end_stream: bool) {
         self.open_slot(s, id);
         self.guard.stream_opened();
         if end_stream {
             self.slots[s].set(flag::REMOTE_END);
         }
-        self.request_head(s, &fields, end_stream)
     }
 
-    #[inline]
     fn decode_request(&mut self, s: u32, block: &[u8]) -> Result<RequestFields, Fatal> {
-        let slot = &mut self.slots[s];
-        if let Some(seen) = self.memo.find(self.decoder.generation(), block) {
-            if !seen.metadata.is_empty() {
-                slot.metadata.push_records(&seen.metadata);
-            }
-            slot.extra.push_records(&seen.extra);
-            return Ok(seen.fields);
-        }
-        self.decode_request_afresh(s, block)
-    }
-
-    fn decode_request_afresh(&mut self, s: u32, block: &[u8]) -> Result<RequestFields, Fatal> {
         let (limits, before) = (self.limits(), self.decoder.generation());
         let slot = &mut self.slots[s];
         let mut collector = RequestCollector::new(&self.routes, &mut slot.metadata, &mut slot.extra, limits);
@@ -215,11 +232,16 @@ impl Connection {
         }
         let slot = &self.slots[s];
         let neutral = before == self.decoder.generation();
-        if neutral && block.len() <= MEMO_BLOCK && slot.metadata.records().len() + slot.extra.records().len() <= MEMO_FIELDS {
+        if let RequestVerdict::Call(route) = fields.verdict()
+            && neutral
+            && block.len() <= MEMO_BLOCK
+            && slot.metadata.records().len() + slot.extra.records().len() <= MEMO_FIELDS
+        {
             self.memo.keep(Remembered {
                 generation: before,
                 block: block.to_vec(),
-                fields,
+                route,
+                begin: Begin::of(&fields),
                 metadata: slot.metadata.records().to_vec(),
                 extra: slot.extra.records().to_vec(),
             });
@@ -230,8 +252,8 @@ impl Connection {
     #[inline]
     fn request_head(&mut self, s: u32, fields: &RequestFields, end_stream: bool) -> Result<(), Fatal> {
         match fields.verdict() {
-            RequestVerdict::Call(route) => self.call_begins(s, Some(route), fields, end_stream),
-            RequestVerdict::UnknownMethod if self.cfg.accept_unknown_methods => self.call_begins(s, None, fields, end_stream),
+            RequestVerdict::Call(route) => self.call_begins(s, Some(route), Begin::of(fields), end_stream),
+            RequestVerdict::UnknownMethod if self.cfg.accept_unknown_methods => self.call_begins(s, None, Begin::of(fields), end_stream),
             RequestVerdict::UnknownMethod => {
                 let path = self.slots[s].extra.find(b":path").unwrap_or_default();
                 let status = Status::new(Code::Unimplemented, alloc::format!("unknown method {}", alloc::string::String::from_utf8_lossy(path)));
@@ -258,7 +280,7 @@ impl Connection {
     }
 
     #[inline]
-    fn call_begins(&mut self, s: u32, route: Option<RouteId>, fields: &RequestFields, end_stream: bool) {
+    fn call_begins(&mut self, s: u32, route: Option<RouteId>, begin: Begin, end_stream: bool) {
         self.stats.calls += 1;
         let shape = route.map_or(Shape::Bidi, |route| self.routes.shape(route));
         let slot = &mut self.slots[s];
@@ -266,10 +288,10 @@ impl Connection {
         slot.shape = shape;
         slot.receive = RecvState::new(shape.request());
         slot.sent = SendState::new(shape.response());
-        slot.content_length = fields.content_length;
+        slot.content_length = begin.content_length;
         // A method that takes one message asks for it by itself: the application sees the call when it is whole.
         slot.demand = u32::from(shape.request() == Cardinality::One);
-        if let Some(micros) = fields.timeout_micros {
+        if let Some(micros) = begin.timeout_micros {
             let at = self.now.saturating_add(Duration::from_micros(micros));
             slot.deadline = Some(at);
             if micros == 0 {

@@ -3,7 +3,7 @@
 //! A slot is free again when both have let go of it: the wire (`CLOSED`) and the application (`HELD` is
 //! unset). So a reset frees no slot whose handler still runs (attacks X01, X02).
 
-use super::{Connection, Fatal, Phase, Role, stage_head::list_size};
+use super::{Connection, Fatal, Phase, Role, lists::MAX_ID, stage_head::list_size};
 use crate::{
     CallId, CallOptions, CloseReason, Code, Event, Metadata, RequestHead, RouteId, Shape, StartError, Status, Timestamp, Token,
     error::ErrorCode,
@@ -49,6 +49,11 @@ impl Connection {
         if self.drain.ours || self.drain.peer_last.is_some() {
             return Err(StartError::Draining);
         }
+        if u64::from(self.next_id) + 2 * u64::from(self.opening_len) >= u64::from(MAX_ID) {
+            // No stream id is left for it (RFC 9113 §5.1.1): this connection ends when its calls have.
+            self.begin_drain(now, None);
+            return Err(StartError::Draining);
+        }
         if self.opening_len >= self.cfg.max_queued_calls {
             self.at_capacity = true;
             return Err(StartError::AtCapacity);
@@ -90,8 +95,11 @@ impl Connection {
         if slot.outcome.is_some() {
             return;
         }
-        let truncated = status.code() == Code::Ok && !slot.assembly.is_empty() && slot.backlog.is_empty();
-        let mut status = if truncated { Status::new(Code::Internal, "the response ended in the middle of a message") } else { status };
+        let mut status = match self.unread_fault(s) {
+            Some(fault) if status.is_ok() => fault,
+            _ => status,
+        };
+        let slot = &mut self.slots[s];
         let input = if status.code() == Code::Ok { ClientInput::Ok } else { ClientInput::Error };
         let (state, verdict) = recv::client(slot.receive, input);
         slot.receive = state;
@@ -227,6 +235,7 @@ impl Connection {
     pub(super) fn deadline_passed(&mut self, s: u32) {
         self.stats.deadlines_passed += 1;
         self.slots[s].deadline = None;
+        self.slots[s].stall = None;
         if self.role == Role::Client {
             self.end_client(s, Status::new(Code::DeadlineExceeded, "the deadline passed"), ErrorCode::CANCEL);
         } else if self.slots[s].has(flag::SEND_ENDED) {
@@ -240,11 +249,14 @@ impl Connection {
     }
 
     /// A finished answer that waits for the peer's window does so for a bounded time.
+    /// It begins anew with every octet that goes, not with every look at it.
     pub(super) fn bound_stall(&mut self, s: u32) {
         let until = self.now.saturating_add(STALL);
         let slot = &mut self.slots[s];
-        if self.role == Role::Server && slot.has(flag::SEND_ENDED) && !slot.has(flag::HELD) && slot.deadline.is_none() {
-            slot.deadline = Some(until);
+        let moved = slot.stall.is_none() || slot.stall_len != slot.out_len;
+        if self.role == Role::Server && slot.has(flag::SEND_ENDED) && !slot.has(flag::HELD) && moved {
+            slot.stall = Some(until);
+            slot.stall_len = slot.out_len;
             self.timers.call(until);
         }
     }
@@ -298,7 +310,7 @@ impl Connection {
     /// Server: an answer was framed whole, the request was whole, and the application has let go: nothing else is left to undo.
     #[inline]
     pub(super) fn close_answered(&mut self, s: u32) {
-        debug_assert!(self.slots[s].assembly.is_empty() && self.slots[s].links.which == Which::None && self.rx_slot != s);
+        debug_assert!(self.slots[s].links.which == Which::None && self.rx_slot != s);
         self.map.remove(self.slots[s].id);
         self.open -= 1;
         self.release(s);
@@ -323,6 +335,8 @@ impl Connection {
         if !slot.inbox.is_empty() || !slot.backlog.is_empty() {
             self.drop_inbox(s);
         }
+        // What is left in the middle of a message must not be the beginning of the next user's.
+        self.drop_assembly(s);
         self.slots.give_back(s);
         self.prune_events();
         if self.at_capacity && self.opening_len < self.cfg.max_queued_calls {
@@ -341,6 +355,7 @@ impl Connection {
         }
         let slot = &mut self.slots[s];
         slot.backlog.clear();
+        slot.backlog_at = 0;
         let credit = core::mem::take(&mut slot.backlog_credit);
         let _ = self.budget.settle(credit);
         self.feed_starved();
@@ -349,6 +364,10 @@ impl Connection {
     fn drop_assembly(&mut self, s: u32) {
         if self.slots[s].assembly.is_empty() {
             return;
+        }
+        if self.slots[s].has(flag::STARVED) {
+            let id = self.call_id(s);
+            self.starved.retain(|waiting| *waiting != id);
         }
         let assembly = core::mem::take(&mut self.slots[s].assembly);
         let _ = self.budget.settle(assembly.credit);

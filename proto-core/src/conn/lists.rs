@@ -53,7 +53,7 @@ impl Connection {
                 Which::Ready => self.ready.push(&mut self.slots, s),
                 Which::Blocked => {
                     self.blocked.push(&mut self.slots, s);
-                    self.spill(s);
+                    self.stalled(s);
                 }
                 Which::Opening => {
                     self.opening.push(&mut self.slots, s);
@@ -206,5 +206,5 @@ fn target(event: Event) -> Option<(u32, u32, u32)> {
     })
 }
 
-/// Ids end here (RFC 9113 §5.1.1); a client opens another connection in time.
-const MAX_ID: u32 = 1 << 31;
+/// Stream ids end here (RFC 9113 §5.1.1); `start` drains a connection that has used them up.
+pub(super) const MAX_ID: u32 = 1 << 31;

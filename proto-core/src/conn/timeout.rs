@@ -68,11 +68,12 @@ impl Connection {
     fn scan_deadlines(&mut self) {
         for s in self.slots.all() {
             let slot = &self.slots[s];
-            if slot.live && !slot.has(flag::CLOSED) && slot.deadline.is_some_and(|at| at <= self.now) {
+            if slot.live && !slot.has(flag::CLOSED) && earlier(slot.deadline, slot.stall).is_some_and(|at| at <= self.now) {
                 self.deadline_passed(s);
             }
         }
-        let next = self.slots.live().filter(|(_, slot)| !slot.has(flag::CLOSED)).fold(None, |least, (_, slot)| earlier(least, slot.deadline));
+        let open = self.slots.live().filter(|(_, slot)| !slot.has(flag::CLOSED));
+        let next = open.fold(None, |least, (_, slot)| earlier(least, earlier(slot.deadline, slot.stall)));
         self.timers.calls_scanned(next);
     }
 }

@@ -131,6 +131,9 @@ pub(crate) struct Slot {
     pub(crate) route: u32,
     pub(crate) token: Token,
     pub(crate) deadline: Option<Timestamp>,
+    /// Server: when a finished answer that waits for the peer's window is given up, and its octets at that time.
+    pub(crate) stall: Option<Timestamp>,
+    pub(crate) stall_len: usize,
 
     pub(crate) recv_window: Window,
     /// Taken octets not yet announced by WINDOW_UPDATE.
@@ -141,6 +144,8 @@ pub(crate) struct Slot {
     pub(crate) inbox: VecDeque<Inbound>,
     /// Octets behind a full inbox, and the bodies of raw streams; charged to `backlog_credit`.
     pub(crate) backlog: Vec<u8>,
+    /// Octets at its front that were read already.
+    pub(crate) backlog_at: usize,
     pub(crate) backlog_credit: Credit,
     pub(crate) content_length: Option<u64>,
 
@@ -178,12 +183,15 @@ impl Slot {
             route: NIL,
             token: Token(0),
             deadline: None,
+            stall: None,
+            stall_len: 0,
             recv_window: Window::new(0),
             credit_due: 0,
             demand: 0,
             assembly: Assembly::default(),
             inbox: VecDeque::new(),
             backlog: Vec::new(),
+            backlog_at: 0,
             backlog_credit: Credit::default(),
             content_length: None,
             send_window: Window::new(0),
@@ -227,6 +235,7 @@ impl Slot {
         self.route = NIL;
         self.token = Token(0);
         self.deadline = None;
+        self.stall = None;
         self.credit_due = 0;
         self.demand = 0;
         self.content_length = None;
@@ -243,6 +252,7 @@ impl Slot {
         self.reset = ErrorCode::NO_ERROR;
         // Buffers of an ordinary size stay for the next stream; large ones were one stream's affair.
         self.backlog.clear();
+        self.backlog_at = 0;
         if self.backlog.capacity() > 4096 {
             self.backlog = Vec::new();
         }

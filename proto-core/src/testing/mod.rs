@@ -34,7 +34,7 @@ mod world;
 pub use fuzz::{fuzz_client, fuzz_frame, fuzz_hpack, fuzz_ops, fuzz_server};
 pub use link::{Cut, Link, LinkConfig, Pipe};
 pub use model::{CallModel, Model};
-pub use ops::Op;
+pub use ops::{Op, Setting};
 pub use pair::{Pair, Step};
 pub use places::{Place, Places};
 pub use probe::{Probe, StreamProbe, TableProbe};

@@ -149,54 +149,46 @@ impl Server {
         self.control.clone()
     }
 
-    /// Runs until it is shut down.
+    /// Runs until it is shut down: one loop on this thread, the others of `loops` on threads of their own.
     ///
     /// # Errors
-    /// It could not start, or a loop's epoll failed.
+    /// No listener, a [`Config`] out of range, a method that is there twice, the system's refusal, or a loop's epoll failed.
     pub fn run(self) -> Result<(), ServeError> {
-        self.spawn()?.join()
+        let (mut shares, mut running, setup) = self.share()?;
+        // A process with one thread spares the system calls their thread-safety: no thread that is not needed.
+        let mine = start(Arc::clone(&setup), shares.remove(0), &running.control)?;
+        running.start_threads(shares, &setup, 1)?;
+        let result = mine.run();
+        if result.is_err() {
+            running.control.shutdown(Duration::ZERO);
+        }
+        running.join()?;
+        Ok(result?)
     }
 
-    /// Starts the loops and returns once they run.
+    /// Starts the loops, each on a thread of its own, and returns once they run.
     ///
     /// # Errors
     /// No listener, a [`Config`] out of range, a method that is there twice, or the system's refusal.
     pub fn spawn(self) -> Result<Running, ServeError> {
+        let (shares, mut running, setup) = self.share()?;
+        running.start_threads(shares, &setup, 0)?;
+        Ok(running)
+    }
+
+    /// The listeners of each loop.
+    fn share(self) -> Result<(Vec<Vec<Listener>>, Running, Arc<Setup>), ServeError> {
         if self.listeners.is_empty() {
             return Err(ServeError::NoListener);
         }
         self.setup.config.validate().map_err(ServeError::Config)?;
-        let addrs = self.local_addrs()?;
-        let setup = Arc::new(self.setup);
-        let mut running = Running { addrs, control: self.control, threads: Vec::new() };
+        let running = Running { addrs: self.local_addrs()?, control: self.control, threads: Vec::new() };
         let mut shares = vec![self.listeners];
         for _ in 1..self.loops {
             let share = shares[0].iter().map(|listener| listener.sibling(&self.bind)).collect::<io::Result<_>>()?;
             shares.push(share);
         }
-        let (report, started) = mpsc::channel();
-        for (number, listeners) in shares.into_iter().enumerate() {
-            let (setup, control, report) = (Arc::clone(&setup), running.control.clone(), report.clone());
-            let body = move || match start(setup, listeners, &control) {
-                Ok(ready) => {
-                    let _ = report.send(Ok(()));
-                    drop(report);
-                    ready.run()
-                }
-                Err(e) => {
-                    let _ = report.send(Err(e));
-                    Ok(())
-                }
-            };
-            running.threads.push(thread::Builder::new().name(format!("pintle-loop-{number}")).spawn(body)?);
-        }
-        drop(report);
-        // Ends when every loop has reported or (a service's constructor panicked) is gone.
-        if let Some(error) = started.iter().find_map(Result::err) {
-            running.shutdown(Duration::ZERO)?;
-            return Err(error);
-        }
-        Ok(running)
+        Ok((shares, running, Arc::new(self.setup)))
     }
 
     /// Serves one connection that came to be elsewhere, on this thread, until it is closed. Needs no listener.
@@ -232,6 +224,34 @@ pub struct Running {
 }
 
 impl Running {
+    /// A thread for each share, named from `first`; on error those that run are ended.
+    fn start_threads(&mut self, shares: Vec<Vec<Listener>>, setup: &Arc<Setup>, first: usize) -> Result<(), ServeError> {
+        let (report, started) = mpsc::channel();
+        for (number, listeners) in (first..).zip(shares) {
+            let (setup, control, report) = (Arc::clone(setup), self.control.clone(), report.clone());
+            let body = move || match start(setup, listeners, &control) {
+                Ok(ready) => {
+                    let _ = report.send(Ok(()));
+                    drop(report);
+                    ready.run()
+                }
+                Err(e) => {
+                    let _ = report.send(Err(e));
+                    Ok(())
+                }
+            };
+            self.threads.push(thread::Builder::new().name(format!("pintle-loop-{number}")).spawn(body)?);
+        }
+        drop(report);
+        // Ends when every loop has reported or (a service's constructor panicked) is gone.
+        if let Some(error) = started.iter().find_map(Result::err) {
+            self.control.shutdown(Duration::ZERO);
+            self.join_threads()?;
+            return Err(error);
+        }
+        Ok(())
+    }
+
     /// Where it listens, in the order of `listen`.
     #[must_use]
     pub fn local_addrs(&self) -> &[Address] {
@@ -257,9 +277,13 @@ impl Running {
     ///
     /// # Errors
     /// A loop's epoll failed, or a loop panicked.
-    pub fn join(self) -> Result<(), ServeError> {
+    pub fn join(mut self) -> Result<(), ServeError> {
+        self.join_threads()
+    }
+
+    fn join_threads(&mut self) -> Result<(), ServeError> {
         let mut result = Ok(());
-        for thread in self.threads {
+        for thread in self.threads.drain(..) {
             let ended = thread.join().unwrap_or_else(|_| Err(io::Error::other("a loop panicked")));
             result = result.and(ended.map_err(ServeError::Io));
         }

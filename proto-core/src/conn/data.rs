@@ -6,7 +6,7 @@ use crate::{
     error::ErrorCode,
     flow::Credit,
     grpc::prefix::{Prefix, PrefixError},
-    shape::recv::{self as shape, ClientInput, ServerInput, Verdict, Violation},
+    shape::recv::{self as shape, ClientInput, RecvState, ServerInput, Verdict, Violation},
     store::NIL,
     stream::{Inbound, flag},
 };
@@ -27,6 +27,37 @@ const TRUST: u32 = 64 << 10;
 const AHEAD: u32 = 4 << 20;
 
 impl Connection {
+    /// Server: the ordinary request in one go, its one message and its end in one frame. False: it is not one of these,
+    /// and nothing was done.
+    #[inline]
+    pub(super) fn whole_request(&mut self, head: Head, octets: &[u8]) -> bool {
+        let Some(s) = self.map.get(head.stream) else { return false };
+        let slot = &mut self.slots[s];
+        const MUST_NOT: u32 = flag::REMOTE_END | flag::DISCARD | flag::HTTP;
+        let plain = slot.receive == RecvState::Empty
+            && self.role == Role::Server
+            && head.has(h2_frame::flag::END_STREAM)
+            && !slot.has(MUST_NOT)
+            && slot.assembly.is_empty()
+            && slot.content_length.is_none_or(|all| all == octets.len() as u64)
+            && octets.len() <= slot.recv_window.room().min(self.recv_window.room())
+            && is_whole(octets, self.cfg.max_recv_message);
+        if !plain {
+            return false;
+        }
+        slot.recv_window.consume(head.len);
+        slot.set(flag::REMOTE_END);
+        let (held, _) = shape::server(slot.receive, ServerInput::Message);
+        (slot.receive, _) = shape::server(held, ServerInput::End);
+        self.recv_window.consume(head.len);
+        self.return_connection_credit(head.len);
+        let (payload, credit) = (self.copy_in(&octets[5..]), self.budget.charge(head.len));
+        self.slots[s].inbox.push_back(Inbound { payload, credit, extra: 0 });
+        self.stats.messages_received += 1;
+        self.offer(s);
+        true
+    }
+
     /// A DATA frame begins: its whole length, padding included, counts against both windows (RFC 9113 §6.9.1).
     #[inline]
     pub(super) fn data_begins(&mut self, head: Head) -> Result<(), Fatal> {
@@ -169,13 +200,10 @@ impl Connection {
             return;
         }
         // One whole message, the ordinary case.
-        if slot.assembly.is_empty() && octets.len() >= 5 {
-            let len = u32::from_be_bytes([octets[1], octets[2], octets[3], octets[4]]);
-            if octets.len() == len as usize + 5 && octets[0] == 0 && len <= self.cfg.max_recv_message {
-                let payload = self.copy_in(&octets[5..]);
-                self.deliver(s, Inbound { payload, credit, extra: 0 });
-                return;
-            }
+        if slot.assembly.is_empty() && is_whole(octets, self.cfg.max_recv_message) {
+            let payload = self.copy_in(&octets[5..]);
+            self.deliver(s, Inbound { payload, credit, extra: 0 });
+            return;
         }
         self.messages_in_pieces(s, octets, credit);
     }
@@ -535,6 +563,14 @@ impl Connection {
             self.push_event(Event::StreamReadable { stream, token });
         }
     }
+}
+
+/// The octets are one uncompressed message that is not too large.
+#[inline]
+fn is_whole(octets: &[u8], max: u32) -> bool {
+    let Some(([0, len @ ..], message)) = octets.split_first_chunk::<5>() else { return false };
+    let len = u32::from_be_bytes(*len);
+    message.len() == len as usize && len <= max
 }
 
 /// No coding but identity is offered, so the flag is a fault of the sender (compression.md, case 6).

@@ -336,7 +336,9 @@ impl Connection {
             self.drop_inbox(s);
         }
         // What is left in the middle of a message must not be the beginning of the next user's.
-        self.drop_assembly(s);
+        if !self.slots[s].assembly.is_empty() {
+            self.drop_assembly(s);
+        }
         self.slots.give_back(s);
         self.prune_events();
         if self.at_capacity && self.opening_len < self.cfg.max_queued_calls {

@@ -52,6 +52,9 @@ impl Connection {
     fn whole_frame(&mut self, head: Head, payload: &[u8]) -> Result<(), Fatal> {
         self.rx_head = head;
         if head.kind == kind::DATA {
+            if self.whole_request(head, payload) {
+                return Ok(());
+            }
             self.data_begins(head)?;
             return self.data_goes_on(payload, true);
         }

@@ -379,7 +379,10 @@ pub fn drive(pair: &mut Pair, server: &mut EchoServer, client: &mut EchoClient, 
         while let Some(event) = pair.poll_event(CLIENT) {
             client.on_event(pair.client(), event);
         }
-        note_places(pair);
+        // A probe copies HPACK tables: not at every step of a link that moves single octets.
+        if step % 16 == 0 {
+            note_places(pair);
+        }
         if client.is_done() {
             return step;
         }

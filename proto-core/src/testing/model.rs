@@ -30,6 +30,12 @@ impl CallModel {
         self.sent[end].len()
     }
 
+    /// When the client's side of it must be over.
+    #[must_use]
+    pub const fn deadline(&self) -> Option<Timestamp> {
+        self.deadline
+    }
+
     /// The call is over for `end`.
     #[must_use]
     pub const fn is_over(&self, end: usize) -> bool {

@@ -2,7 +2,7 @@
 
 use super::{MOST_CALLS, World};
 use crate::{
-    Code, Shape,
+    Code, Endpoint, Shape,
     testing::{
         echo,
         referee::{CLIENT, SERVER},
@@ -16,6 +16,7 @@ impl World {
     /// Memory is a function of the configuration (design rule 5).
     pub(super) fn check_bounds(&mut self) {
         echo::note_places(&mut self.pair);
+        self.check_deadlines();
         for end in [CLIENT, SERVER] {
             let (probe, config) = (self.pair.probe(end), &self.configs[end]);
             let calls = self.calls.len() as u64;
@@ -40,6 +41,21 @@ impl World {
                 if stream.recv_window + stream.recv_pending + stream.recv_held as i64 != stream.recv_target {
                     self.broken.push(format!("end {end}: stream credit got lost: {stream:?}"));
                 }
+            }
+        }
+    }
+
+    /// A deadline that has passed has ended its call, and one that is to come is announced in time.
+    fn check_deadlines(&mut self) {
+        let (now, open) = (self.pair.now(), self.pair.probe(CLIENT).streams);
+        let announced = self.pair.client().wants().deadline;
+        for (serial, halves) in self.calls.iter().enumerate() {
+            let (Some(id), Some(deadline)) = (halves[CLIENT].id, self.model.calls[serial].deadline()) else { continue };
+            if !open.iter().any(|stream| stream.call == Some(id)) {
+                continue;
+            }
+            if deadline <= now || announced.is_none_or(|at| at > deadline) {
+                self.broken.push(format!("call {serial} goes on at {now:?}, its deadline is {deadline:?}, announced is {announced:?}"));
             }
         }
     }

@@ -4,11 +4,15 @@
 //! [`Event::IncomingHttp`](crate::Event::IncomingHttp) to its answer. Larger things stand on the floor itself.
 
 use crate::{Connection, ErrorCode, Metadata, SendError, StreamId, StreamRecv};
-use alloc::{borrow::ToOwned, string::String, vec::Vec};
+use alloc::{borrow::ToOwned, string::String};
 use bytes::Bytes;
+use core::time::Duration;
 
-/// Largest request body taken, octets; more is answered with 413.
-pub const MAX_BODY: usize = 1 << 20;
+/// Largest request body taken, octets; more is answered with 413. Below the least stream window (65,535), so that a body
+/// waits within the receive budget until it is whole.
+pub const MAX_BODY: usize = 64_000;
+/// A request that is not whole after this time is reset.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A plain request, whole.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,7 +62,8 @@ impl Response {
 #[derive(Debug)]
 pub struct Exchange {
     id: StreamId,
-    body: Vec<u8>,
+    /// Its time is limited.
+    limited: bool,
     /// What of the response's body was not taken yet.
     rest: Option<Bytes>,
 }
@@ -67,7 +72,7 @@ impl Exchange {
     /// For the stream of an `Event::IncomingHttp`.
     #[must_use]
     pub fn new(id: StreamId) -> Self {
-        Self { id, body: Vec::new(), rest: None }
+        Self { id, limited: false, rest: None }
     }
 
     /// Its stream.
@@ -84,21 +89,29 @@ impl Exchange {
         if self.rest.is_some() {
             return self.write(conn);
         }
-        loop {
-            let Ok(mut stream) = conn.stream(self.id) else { return true };
-            match stream.recv_bytes() {
-                StreamRecv::Bytes(octets) if self.body.len() + octets.len() > MAX_BODY => {
-                    return self.answer(conn, "POST", Response::new(413, "the body is larger than 1 MiB\n"));
-                }
-                StreamRecv::Bytes(octets) => self.body.extend_from_slice(&octets),
-                StreamRecv::Pending => return false,
-                StreamRecv::End => break,
-                StreamRecv::Reset(_) => {
-                    stream.release();
-                    return true;
-                }
-            }
+        let Ok(mut stream) = conn.stream(self.id) else { return true };
+        if !core::mem::replace(&mut self.limited, true) {
+            stream.limit(Some(PATIENCE));
         }
+        let (waiting, whole) = stream.pending_bytes();
+        if waiting > MAX_BODY {
+            return self.answer(conn, "POST", Response::new(413, "the body is larger than 64,000 octets\n"));
+        }
+        if !whole {
+            return stream.is_reset() && {
+                stream.release();
+                true
+            };
+        }
+        stream.limit(None);
+        let body = match stream.recv_bytes() {
+            StreamRecv::Bytes(body) => body,
+            StreamRecv::Reset(_) => {
+                stream.release();
+                return true;
+            }
+            StreamRecv::Pending | StreamRecv::End => Bytes::new(),
+        };
         let Ok(stream) = conn.stream(self.id) else { return true };
         let head = stream.request();
         let request = Request {
@@ -106,7 +119,7 @@ impl Exchange {
             path: head.path.to_owned(),
             authority: head.authority.map(str::to_owned),
             headers: head.headers.clone(),
-            body: Bytes::from(core::mem::take(&mut self.body)),
+            body,
         };
         match answer(&request) {
             Some(response) => self.answer(conn, &request.method, response),

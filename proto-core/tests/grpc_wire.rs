@@ -125,7 +125,10 @@ fn prefixes() {
     let large = Prefix::parse([0, 0, 0, 4, 1], 1024).expect_err("over the limit");
     assert_eq!(large, PrefixError::TooLarge { len: 1025, limit: 1024 });
     let status = large.status();
-    assert_eq!((status.code(), status.message()), (Code::ResourceExhausted, "a message of 1025 octets is larger than the receiver's limit of 1024 (Config::max_recv_message)"));
+    assert_eq!(
+        (status.code(), status.message()),
+        (Code::ResourceExhausted, "a message of 1025 octets is larger than the receiver's limit of 1024 (Config::max_recv_message)")
+    );
     assert_eq!(Prefix::parse([0, 255, 255, 255, 255], 4 << 20).map_err(|e| e.status().code()), Err(Code::ResourceExhausted));
     for flag in [2, 60, 0x80, 255] {
         let broken = Prefix::parse([flag, 0, 0, 0, 0], u32::MAX).expect_err("a reserved flag");

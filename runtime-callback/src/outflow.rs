@@ -10,6 +10,8 @@ use std::{
 
 /// Octets of one call's messages that may be on their way to the loop; one message may always be.
 const MOST: usize = 64 << 10;
+/// What a message costs beside its octets: empty ones must not be free.
+pub(crate) const COST: usize = 64;
 
 #[derive(Debug, Default)]
 pub(crate) struct Outflow {
@@ -33,14 +35,13 @@ pub(crate) enum NoPermit {
 impl Outflow {
     /// Takes a permit for a message of so many octets; waits for room if `wait`.
     pub(crate) fn permit(self: &Arc<Self>, octets: usize, wait: bool) -> Result<Permit, NoPermit> {
+        let octets = octets + COST;
         let mut state = lock(&self.state);
         loop {
             if state.ended {
                 return Err(NoPermit::Ended);
             }
             if state.waiting == 0 || state.waiting + octets <= MOST {
-                // An empty message still occupies the queue.
-                let octets = octets.max(1);
                 state.waiting += octets;
                 return Ok(Permit { flow: Arc::clone(self), octets, delivered: false });
             }

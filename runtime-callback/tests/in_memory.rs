@@ -17,10 +17,11 @@ use std::{
     },
 };
 
-const METHODS: [Method; 3] = [
+const METHODS: [Method; 4] = [
     Method::new("/test.Test/Unary", Shape::Unary),
     Method::new("/test.Test/Many", Shape::ServerStreaming),
     Method::new("/test.Test/Collect", Shape::ClientStreaming),
+    Method::new("/test.Test/Both", Shape::Bidi),
 ];
 
 /// What the service was given and has not answered.
@@ -49,6 +50,10 @@ impl Service for Test {
             }),
             1 => call.server_streaming::<Raw, Raw>(|_, out| kept.borrow_mut().streams.push(out)),
             2 => call.client_streaming::<Raw, Raw>(|call| Box::new(Collect { kept: Rc::clone(kept), call: Some(call), got: Vec::new() })),
+            3 => call.bidi::<Raw, Raw>(|out| {
+                kept.borrow_mut().streams.push(out);
+                Box::new(Both(Rc::clone(kept)))
+            }),
             _ => call.unimplemented(),
         }
     }
@@ -80,6 +85,24 @@ impl Receiver<Bytes> for Collect {
 impl Drop for Collect {
     fn drop(&mut self) {
         self.kept.borrow_mut().told.push("dropped");
+    }
+}
+
+/// Its replies are kept; it finishes them when the client has sent its last message.
+struct Both(Rc<RefCell<Kept>>);
+
+impl Receiver<Bytes> for Both {
+    fn on_message(&mut self, _: Bytes) {
+        panic!("this panic is part of the test");
+    }
+    fn on_end(&mut self) {
+        let out = self.0.borrow_mut().streams.pop();
+        out.expect("nobody has it now").finish(Status::ok());
+    }
+}
+impl Drop for Both {
+    fn drop(&mut self) {
+        self.0.borrow_mut().told.push("dropped");
     }
 }
 
@@ -246,7 +269,7 @@ fn the_end_of_the_connection_ends_every_call() {
     let told = world.unary(&client, b"kept");
     world.core.recv_eof(now());
     world.engine.dispatch(&mut world.core);
-    world.engine.end(&world.core);
+    world.engine.end(&mut world.core);
     assert_eq!(told.try_recv().unwrap().unwrap_err().code(), Code::Unavailable);
     assert!(!client.is_connected());
     let (tell, told) = mpsc::channel();
@@ -273,4 +296,120 @@ fn a_kept_handle_is_told_when_its_client_goes() {
     call.reply("too late".into());
     world.serve(|_| ());
     assert!(world.session.as_deref_mut().unwrap().core().is_idle(), "and lets go of it");
+}
+
+#[test]
+fn a_late_message_does_not_touch_the_call_that_has_its_slot_now() {
+    let (mut world, client) = World::new();
+    let call = Request::<_, Raw, Raw, kind::Bidi>::bidi(&client, METHODS[3].path);
+    let (mut requests, mut replies) = call.open().unwrap();
+    world.settle();
+    let mut out = world.kept.borrow_mut().streams.pop().unwrap();
+    // The session ends the call itself: `out` does not know.
+    requests.send("panic".into()).unwrap();
+    world.settle();
+    assert_eq!(replies.try_next().unwrap_err().code(), Code::Unknown);
+    let mut upload = Request::<_, Raw, Raw, kind::ClientStreaming>::client_streaming(&client, METHODS[2].path).open().unwrap();
+    world.settle();
+    let mut out = std::thread::spawn(move || {
+        out.send("late".into()).unwrap();
+        out
+    })
+    .join()
+    .unwrap();
+    world.settle();
+    assert_eq!(out.send("later".into()), Err(SendError::Ended("later".into())));
+    upload.send("mine".into()).unwrap();
+    let finishing = std::thread::spawn(move || upload.finish());
+    while !finishing.is_finished() {
+        world.settle();
+        std::thread::yield_now();
+    }
+    assert_eq!(finishing.join().unwrap().unwrap(), "mine");
+}
+
+#[test]
+fn a_callback_that_finishes_does_not_overtake_other_threads() {
+    let (mut world, client) = World::new();
+    let (requests, mut replies) = Request::<_, Raw, Raw, kind::Bidi>::bidi(&client, METHODS[3].path).open().unwrap();
+    world.settle();
+    requests.close();
+    world.engine.execute(&mut world.core, now());
+    let mut out = world.kept.borrow_mut().streams.pop().unwrap();
+    let kept = Rc::clone(&world.kept);
+    let mut core = std::mem::replace(&mut world.core, Connection::client(&Config::default(), now()));
+    // The thread's messages and the client's end come in the same turn: the end is told first.
+    world.serve(|session| {
+        carry(&mut core, &mut session.endpoint);
+        let sent = std::thread::spawn(move || {
+            (0..10_u8).for_each(|n| out.send(vec![n].into()).unwrap());
+            out
+        });
+        kept.borrow_mut().streams.push(sent.join().unwrap());
+    });
+    world.core = core;
+    assert!(world.kept.borrow().streams.is_empty(), "it has finished");
+    world.settle();
+    for n in 0..10 {
+        assert_eq!(replies.try_next().unwrap(), Some(Some(vec![n].into())));
+    }
+    assert_eq!(replies.try_next().unwrap(), Some(None));
+    assert_eq!(world.kept.borrow().told, ["dropped"]);
+}
+
+#[test]
+fn what_came_before_the_end_of_the_connection_is_not_lost() {
+    let (mut world, client) = World::new();
+    let many = || Request::<_, Raw, Raw, kind::ServerStreaming>::server_streaming(&client, METHODS[1].path, Bytes::new()).open().unwrap();
+    let (mut whole, mut half) = (many(), many());
+    world.settle();
+    let mut outs = std::mem::take(&mut world.kept.borrow_mut().streams);
+    // More than the client takes before it is asked for.
+    for out in &mut outs {
+        for n in 0..100_u8 {
+            out.send(vec![n; 1 << 10].into()).unwrap();
+            world.settle();
+        }
+    }
+    outs[0].finish(Status::ok());
+    world.settle();
+    world.core.recv_eof(now());
+    world.engine.dispatch(&mut world.core);
+    world.engine.end(&mut world.core);
+    for messages in [&mut whole, &mut half] {
+        for n in 0..100_u8 {
+            assert_eq!(messages.try_next().unwrap(), Some(Some(vec![n; 1 << 10].into())));
+        }
+    }
+    assert_eq!(whole.try_next().unwrap(), Some(None), "its status came too");
+    assert_eq!(half.try_next().unwrap_err().code(), Code::Unavailable);
+}
+
+#[test]
+fn a_loop_that_is_gone_ends_calls_that_wait_to_be_started() {
+    let (world, client) = World::new();
+    let (tell, told) = mpsc::channel();
+    let start = |tell: mpsc::Sender<Result<Bytes, Status>>| {
+        let call = Request::<_, Raw, Raw, kind::Unary>::unary(&client, METHODS[0].path, Bytes::from_static(b"now"));
+        call.on_done(move |result| drop(tell.send(result)));
+    };
+    start(tell.clone());
+    // As in a panic: without a word.
+    drop(world);
+    start(tell);
+    for _ in 0..2 {
+        assert_eq!(told.try_recv().expect("it has ended").unwrap_err().code(), Code::Unavailable);
+    }
+    assert!(!client.is_connected());
+}
+
+#[test]
+fn empty_messages_are_not_free() {
+    let (mut world, client) = World::new();
+    let _replies = Request::<_, Raw, Raw, kind::ServerStreaming>::server_streaming(&client, METHODS[1].path, Bytes::new()).open().unwrap();
+    world.settle();
+    let mut out = world.kept.borrow_mut().streams.pop().unwrap();
+    let sent = (0..10_000).take_while(|_| out.send(Bytes::new()).is_ok()).count();
+    // 64 KiB in all, and what each occupies is some tens of octets.
+    assert!((1..=2_048).contains(&sent), "{sent}");
 }

@@ -18,6 +18,8 @@ use std::{
 const SEND_PERMIT: usize = 64 << 10;
 /// Octets of received messages that the owner puts into a mailbox ahead of the reader.
 const PREFETCH: usize = 64 << 10;
+/// What a waiting message costs beside its octets: empty ones take memory too.
+const COST: usize = 64;
 /// Messages up to this size are copied once more rather than linked.
 const COPY: usize = 4 << 10;
 /// The slot of a call that its owner has not started yet.
@@ -36,16 +38,16 @@ struct State {
     /// In the command queue, or about to be looked at by the owner.
     dirty: bool,
 
-    /// Messages for the peer, and their octets: the permit that is in use.
+    /// Messages for the peer, and what they [`weigh`]: the permit that is in use.
     outbox: Fifo<Payload>,
     queued: usize,
     closing: Closing,
     /// Client: nobody wants this call any more.
     abandoned: bool,
 
-    /// Messages from the peer.
+    /// Messages from the peer, and what they [`weigh`].
     inbox: Fifo<Message>,
-    inbox_octets: usize,
+    inbox_weight: usize,
     /// The owner stopped filling the inbox because it was full.
     stalled: bool,
     /// The peer sends no more messages than those in the inbox.
@@ -139,7 +141,7 @@ impl CallCell {
         state.trailers.clear();
         (state.slot, state.input_ended) = (slot, !streams);
         (state.dirty, state.abandoned, state.stalled) = (false, false, false);
-        (state.queued, state.inbox_octets) = (0, 0);
+        (state.queued, state.inbox_weight) = (0, 0);
         state.closing = Closing::Open;
         (state.over, state.head, state.extra) = (None, None, None);
         (state.sender, state.reader, state.handler) = (None, None, None);
@@ -185,7 +187,7 @@ impl CallCell {
             }
             later => state.closing = later,
         }
-        state.pull(&mut call);
+        state.pull(&mut call, PREFETCH);
         if state.side == Side::Client
             && state.input_ended
             && let Some(outcome) = call.take_outcome()
@@ -217,6 +219,18 @@ impl CallCell {
         let wakers = [state.sender.take(), state.reader.take(), state.handler.take()];
         drop(state);
         wakers.into_iter().flatten().chain(listeners).for_each(Waker::wake);
+    }
+
+    /// Client: the connection is gone. What it still has of this call is taken, its outcome included, however slow the
+    /// reader is; a call without an outcome ends with `status`.
+    pub(crate) fn bequeath(&self, mut call: Call<'_>, status: &Status) {
+        let mut state = self.lock();
+        state.pull(&mut call, usize::MAX);
+        drop(state);
+        match call.take_outcome() {
+            Some(outcome) => self.end(outcome.status, outcome.trailers),
+            None => self.end(status.clone(), Metadata::new()),
+        }
     }
 
     /// Client: the response's head is here.
@@ -263,7 +277,7 @@ impl CallCell {
         let status = match result {
             Ok(message) => {
                 if let Some(message) = message.filter(|_| state.over.is_none()) {
-                    state.queued += message.len();
+                    state.queued += weigh(message.len());
                     state.outbox.push(message);
                 }
                 Status::ok()
@@ -344,7 +358,7 @@ impl CallCell {
         state.whole = matches!(start.shape, Shape::Unary | Shape::ClientStreaming);
         state.extra = Some(Box::new(Extra { start: Some(start), ..Extra::default() }));
         if let Some(request) = request {
-            state.queued = request.len();
+            state.queued = weigh(request.len());
             state.outbox.push(request);
             state.closing = Closing::Half;
         }
@@ -360,13 +374,13 @@ impl CallCell {
                 _ => status.clone(),
             }));
         }
-        let octets = message.as_ref().map_or(0, Payload::len);
-        if state.queued > 0 && state.queued + octets > SEND_PERMIT {
+        let weight = weigh(message.as_ref().map_or(0, Payload::len));
+        if state.queued > 0 && state.queued + weight > SEND_PERMIT {
             store(&mut state.sender, cx.waker());
             return Poll::Pending;
         }
         if let Some(message) = message.take() {
-            state.queued += octets;
+            state.queued += weight;
             state.outbox.push(message);
             mark(state);
         }
@@ -395,8 +409,8 @@ impl CallCell {
     pub(crate) fn poll_message(&self, cx: &mut Context<'_>) -> Poll<Result<Option<Message>, Status>> {
         let mut state = self.lock();
         if let Some(message) = state.inbox.pop() {
-            state.inbox_octets -= message.payload.len();
-            if state.stalled && state.inbox_octets < PREFETCH / 2 {
+            state.inbox_weight -= weigh(message.payload.len());
+            if state.stalled && state.inbox_weight < PREFETCH / 2 {
                 state.stalled = false;
                 mark(state);
             }
@@ -460,7 +474,7 @@ impl State {
             closing: Closing::Open,
             abandoned: false,
             inbox: Fifo::default(),
-            inbox_octets: 0,
+            inbox_weight: 0,
             stalled: false,
             input_ended: false,
             whole: false,
@@ -486,9 +500,9 @@ impl State {
             let _ = call.send_headers(&extra.headers, extra.flush_headers);
         }
         while let Some(message) = self.outbox.pop() {
-            let octets = message.len();
+            let weight = weigh(message.len());
             match send(call, message) {
-                Ok(()) => self.queued -= octets,
+                Ok(()) => self.queued -= weight,
                 Err(SendError::Blocked(message)) => {
                     self.outbox.put_back(message);
                     return Ok(());
@@ -504,16 +518,16 @@ impl State {
         Ok(())
     }
 
-    /// Moves messages from the connection to the mailbox, as far as the reader wants them.
-    fn pull(&mut self, call: &mut Call<'_>) {
+    /// Moves messages from the connection to the mailbox, until those weigh `limit`.
+    fn pull(&mut self, call: &mut Call<'_>, limit: usize) {
         while !self.input_ended {
-            if self.inbox_octets >= PREFETCH && !self.whole {
+            if self.inbox_weight >= limit && !self.whole {
                 self.stalled = true;
                 return;
             }
             match call.recv() {
                 Recv::Message(message) => {
-                    self.inbox_octets += message.payload.len();
+                    self.inbox_weight += weigh(message.payload.len());
                     self.inbox.push(message);
                 }
                 Recv::Pending => return,
@@ -521,6 +535,11 @@ impl State {
             }
         }
     }
+}
+
+/// What a message of so many octets counts in a mailbox.
+fn weigh(octets: usize) -> usize {
+    octets + COST
 }
 
 /// Small messages are copied into the connection's own segment, where a reply is framed in one go with its head and trailers.

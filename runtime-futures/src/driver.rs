@@ -27,6 +27,8 @@ const READS: u32 = 4;
 const ROUNDS: u32 = 16;
 /// Turns before other tasks get the thread.
 const TURNS: u32 = 16;
+/// Octets read before other tasks get the thread: small messages cost more time than their octets say.
+const SHARE: usize = 512 << 10;
 /// How long a server discards input after its last octet: closing a socket with unread input makes the kernel
 /// reset it, and the peer may lose our last words.
 const LINGER: Duration = Duration::from_secs(1);
@@ -60,6 +62,8 @@ pub struct Driver<R: Runtime, E, S, A> {
     owner: Option<Waker>,
     /// Has waited a turn for runnable handlers since the last flush.
     waited: bool,
+    /// Octets read since other tasks had the thread.
+    taken: usize,
     input: Half,
     output: Half,
     /// The stream wakes the task when it can be read.
@@ -100,6 +104,7 @@ impl<R: Runtime, E: Endpoint, S: Io, A: App> Driver<R, E, S, A> {
             armed: None,
             owner: None,
             waited: false,
+            taken: 0,
             input: Half::Open,
             output: Half::Open,
             reading: false,
@@ -112,7 +117,11 @@ impl<R: Runtime, E: Endpoint, S: Io, A: App> Driver<R, E, S, A> {
     /// Ready when the connection is over and the stream closed. Poll it in one task until then.
     pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         self.register(cx);
+        self.taken = 0;
         for _ in 0..TURNS {
+            if self.taken >= SHARE {
+                break;
+            }
             let progress = match self.phase {
                 Phase::Running => self.turn(cx),
                 Phase::Closing | Phase::Lingering { .. } => self.close(cx),
@@ -210,7 +219,10 @@ impl<R: Runtime, E: Endpoint, S: Io, A: App> Driver<R, E, S, A> {
                 return false;
             }
             match self.read_once(now, cx) {
-                Poll::Ready(Ok(n)) if n > 0 => continue,
+                Poll::Ready(Ok(n)) if n > 0 => {
+                    self.taken += n;
+                    continue;
+                }
                 Poll::Ready(Err(error)) if error.kind() == ErrorKind::Interrupted => continue,
                 Poll::Pending if self.output == Half::Open => {
                     self.reading = true;

@@ -42,6 +42,6 @@ pub mod owner {
         cell::{CallCell, Extra, Served},
         driver::{App, Driver},
         message::{decode, encode},
-        queue::{Command, Queue},
+        queue::{Command, Queue, Starting},
     };
 }

@@ -4,7 +4,7 @@
 //! It is bounded by the number of live calls, because a call that is in the queue is not put there again (`cell`).
 
 use crate::cell::CallCell;
-use pintle_core::{Status, Timestamp};
+use pintle_core::{Code, Metadata, Status, Timestamp, grpc::Origin};
 use std::{
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -21,9 +21,40 @@ pub enum Command {
     /// The inline handler in this slot was woken.
     Wake(u32),
     /// Client: start this call.
-    Start(Arc<CallCell>),
+    Start(Starting),
     /// No new calls; running ones may take as long as this (`None`: as they need).
     Drain(Option<Duration>),
+}
+
+/// A call that waits for its start. Dropped on the way, with whatever held it, it ends with UNAVAILABLE.
+pub struct Starting(Option<Arc<CallCell>>);
+
+impl Starting {
+    pub(crate) fn new(cell: Arc<CallCell>) -> Self {
+        Self(Some(cell))
+    }
+
+    pub(crate) fn cell(&self) -> &CallCell {
+        self.0.as_ref().expect("only `take` empties it, and consumes it")
+    }
+
+    /// The cell, for whoever answers for its end from now on.
+    pub(crate) fn take(mut self) -> Arc<CallCell> {
+        self.0.take().expect("only `take` empties it, and consumes it")
+    }
+}
+
+impl Drop for Starting {
+    fn drop(&mut self) {
+        if let Some(cell) = self.0.take() {
+            cell.end(abandoned(), Metadata::new());
+        }
+    }
+}
+
+/// The status of calls whose connection lost its task: the runtime was shut down, or the task panicked.
+pub(crate) fn abandoned() -> Status {
+    Status::new(Code::Unavailable, "the connection's task is gone: its runtime was shut down, or it panicked").with_origin(Origin::Connection)
 }
 
 /// See the module's head.
@@ -98,7 +129,7 @@ impl Queue {
         if let Some(status) = &inner.dead {
             return Err(status.clone());
         }
-        let owner = inner.put(Command::Start(cell), &self.pending);
+        let owner = inner.put(Command::Start(Starting::new(cell)), &self.pending);
         drop(inner);
         if let Some(owner) = owner {
             owner.wake();
@@ -122,10 +153,10 @@ impl Queue {
         !batch.is_empty()
     }
 
-    /// Owner: leaves for good. Later starts fail with `status`; what is waiting comes back.
+    /// Owner: leaves for good. Later starts fail with `status` (the first one that was given); what is waiting comes back.
     pub(crate) fn die(&self, status: Status) -> Vec<Command> {
         let mut inner = self.lock();
-        inner.dead = Some(status);
+        inner.dead.get_or_insert(status);
         inner.owner = None;
         std::mem::take(&mut inner.commands)
     }
@@ -148,4 +179,4 @@ impl Inner {
     }
 }
 
-crate::opaque!(Queue, Command);
+crate::opaque!(Queue, Command, Starting);

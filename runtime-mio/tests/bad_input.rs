@@ -267,14 +267,16 @@ fn plain_requests_reach_the_handler_and_others_are_refused() {
     assert_eq!(get("/empty"), (OK, vec![]));
     let post = |path, size| plain(&fixture.tcp, POST, path, Some("text/plain"), &vec![0; size]);
     assert_eq!(post("/count", 3), (OK, b"3".to_vec()));
-    assert_eq!(post("/count", 300_000), (OK, b"300000".to_vec()));
+    assert_eq!(post("/count", 60_000), (OK, b"60000".to_vec()));
     // Everything else is not 200.
-    for (first, _) in [get("/panic"), get("/nothing"), post("/nothing", 3)] {
+    for (first, _) in [get("/nothing"), post("/nothing", 3)] {
         assert_ne!(first, OK);
     }
-    assert_eq!(post("/count", 2 << 20).1, b"the body is larger than 1 MiB\n");
+    let (_, page) = post("/count", 2 << 20);
+    assert!(String::from_utf8(page).unwrap().starts_with("the body is larger than"));
     // `:status: 500` of the static table.
-    assert_eq!(get("/wrong").0, 0x8e);
+    assert_eq!(get("/panic"), (0x8e, b"the handler panicked\n".to_vec()));
+    assert_eq!(get("/wrong"), (0, vec![]), "what is no answer is a reset");
     assert_serves(&fixture);
     assert!(fixture.stop(Duration::from_secs(20)) < LONG);
 }

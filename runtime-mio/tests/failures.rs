@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Fixture, HelloRequest, LONG, Note, Told, bounded, glue::GreeterClient, request};
+use common::{Fixture, HelloRequest, LONG, Note, Told, bounded, glue::GreeterClient, request, scenarios::blob};
 use pintle_mio::{Caller, Code, Config, Connect, connect, connect_local};
 use std::{
     io::{Read, Write},
@@ -260,6 +260,32 @@ fn shutdown_ends_at_its_limit_whatever_peers_do() {
     assert!(took < LONG, "it took {took:?}");
     assert_eq!(waiting.join().unwrap().unwrap_err().code(), Code::Unavailable);
     drop(silent);
+}
+
+#[test]
+fn a_slow_reader_gets_all_that_came_before_the_server_went() {
+    let fixture = Fixture::new();
+    let client = connect(&fixture.tcp).unwrap();
+    let local = connect_local(&fixture.unix).unwrap();
+    let (greeter, local_greeter) = (GreeterClient::new(client.clone()), GreeterClient::new(local.clone()));
+    // More than a client takes before it is asked for, less than the window.
+    let mut background = greeter.lots_of_replies(blob("produce", 100, 1_000)).open().unwrap();
+    let mut driven = local_greeter.lots_of_replies(blob("produce", 100, 1_000)).open().unwrap();
+    assert_eq!(background.next().unwrap().unwrap().blob.len(), 1_000);
+    assert_eq!(driven.next().unwrap().unwrap().blob.len(), 1_000);
+    fixture.stop(LONG);
+    bounded(move || {
+        while client.is_connected() {
+            thread::sleep(Duration::from_millis(1))
+        }
+    });
+    while local.poll(LONG) {}
+    for _ in 1..100 {
+        assert_eq!(background.next().unwrap().unwrap().blob.len(), 1_000);
+        assert_eq!(driven.next().unwrap().unwrap().blob.len(), 1_000);
+    }
+    assert_eq!(background.next().unwrap(), None, "with its status");
+    assert_eq!(driven.next().unwrap(), None, "with its status");
 }
 
 #[test]

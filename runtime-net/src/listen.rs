@@ -77,7 +77,9 @@ impl Listener {
     pub fn sibling(&self, options: &BindOptions) -> io::Result<Self> {
         match self {
             Self::Tcp(listener) => bind_tcp(listener.local_addr()?, options.backlog, true).map(Self::Tcp),
-            Self::Unix(listener, file) => Ok(Self::Unix(listener.try_clone()?, SocketFile { path: file.path.clone(), inode: None })),
+            Self::Unix(listener, file) => {
+                Ok(Self::Unix(listener.try_clone()?, SocketFile { path: file.path.clone(), inode: None, _socket: None }))
+            }
         }
     }
 }
@@ -120,8 +122,9 @@ fn bind_unix(address: &Address, path: &Path, options: &BindOptions) -> Result<Li
     make_room(address, path)?;
     let socket = Socket::new(Domain::UNIX, Type::STREAM, None).map_err(fail)?;
     socket.set_nonblocking(true).map_err(fail)?;
+    let pin = Some(socket.try_clone().map_err(fail)?);
     socket.bind(&SockAddr::unix(path).map_err(fail)?).map_err(fail)?;
-    let file = SocketFile { path: path.to_owned(), inode: inode(path) };
+    let file = SocketFile { path: path.to_owned(), inode: inode(path), _socket: pin };
     if let Some(mode) = options.unix_mode {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).map_err(fail)?;
     }
@@ -156,12 +159,15 @@ fn inode(path: &Path) -> Option<(u64, u64)> {
     fs::symlink_metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }
 
-/// The file of a listening Unix socket: removed on drop, unless another has taken its place.
+/// The file of a listening Unix socket: removed on drop, unless another has taken its place. Only then is the socket closed.
 #[derive(Debug)]
 pub struct SocketFile {
     path: PathBuf,
     /// Device and number of the file that `bind` made; `None`: somebody else removes it.
     inode: Option<(u64, u64)>,
+    /// The socket stays open until the file is gone, in whatever order it and the listener are dropped: nobody can find the file
+    /// dead meanwhile, replace it, and (the system uses inode numbers again) have the new one removed.
+    _socket: Option<Socket>,
 }
 
 impl SocketFile {

@@ -126,6 +126,19 @@ fn a_unix_socket_lives_as_long_as_its_listener() {
 }
 
 #[test]
+fn nobody_finds_the_file_dead_while_it_is_there() {
+    let dir = Dir::new("order");
+    let listener = Listener::bind(&dir.unix("s"), &BindOptions::default()).unwrap();
+    let Listener::Unix(accepting, file) = listener else { panic!("not Unix") };
+    drop(accepting);
+    let error = Listener::bind(&dir.unix("s"), &BindOptions::default()).expect_err("its file has yet to go");
+    assert!(matches!(error, BindError::InUse { .. }), "{error:?}");
+    drop(file);
+    assert!(!dir.at("s").exists());
+    Listener::bind(&dir.unix("s"), &BindOptions::default()).expect("nobody listens there any more");
+}
+
+#[test]
 fn a_stale_socket_is_replaced_and_a_live_one_is_not() {
     let dir = Dir::new("stale");
     drop(UnixListener::bind(dir.at("s")).unwrap());

@@ -2,9 +2,9 @@
 
 use super::Call;
 use crate::{
-    Metadata, Misuse, Payload, SendError, Status,
+    CallId, Metadata, Misuse, Payload, SendError, Status,
     conn::prefix,
-    shape::send::{self, Action, ClientSend, MISSING_CODE, MISSING_TEXT, ServerSend},
+    shape::send::{self, Action, ClientSend, MISSING_CODE, MISSING_TEXT, SendState, ServerSend},
     store::Which,
     stream::{Ending, Out, flag},
 };
@@ -12,13 +12,16 @@ use alloc::{boxed::Box, vec::Vec};
 
 /// Messages up to this share one segment; larger ones have a buffer of their own, which is then lent to the transport.
 const SHARED: usize = 4 << 10;
+/// A call with nothing queued may queue a message up to this although the connection's buffer is full.
+const LONE: usize = 16 << 10;
 /// Sending is over: it ended, or the call did.
 const OVER: u32 = flag::CLOSED | flag::CUT_SHORT | flag::SEND_ENDED;
 
 impl Call<'_> {
     /// Queues a message. It is framed when the transport can take it.
     ///
-    /// A call with nothing queued takes one message whatever its size; after that `Config::send_buffer` is the limit.
+    /// A call with nothing queued takes one message whatever its size; after that `Config::send_buffer` is the limit. While
+    /// `Config::connection_send_buffer` is full, a streaming call with nothing queued takes only one of up to 16 KiB.
     ///
     /// # Errors
     /// The message comes back: see [`SendError`].
@@ -43,7 +46,7 @@ impl Call<'_> {
     #[inline]
     pub fn send_with(&mut self, len: usize, fill: impl FnOnce(&mut Vec<u8>)) -> Result<(), SendError<()>> {
         let action = self.admit(len)?;
-        let out = if len <= SHARED {
+        let out = if len <= SHARED && self.conn.segment.has_room() {
             self.conn.segment.push(len, fill)
         } else {
             let mut octets = Vec::with_capacity(len);
@@ -75,7 +78,15 @@ impl Call<'_> {
         if let Action::Misuse(misuse) = action {
             return Err(SendError::Refused((), misuse));
         }
-        if slot.out_len > 0 && (crowded || slot.out_len + len + 5 > limit) {
+        // One message is always let in where only one may come, or where it is small: others must not stand still
+        // because some peers' calls do.
+        let lone = slot.out_len == 0 && (!crowded || len <= LONE || state == SendState::Sent);
+        if !lone && (crowded || slot.out_len + len + 5 > limit) {
+            if slot.out_len == 0 && !slot.has(flag::WANTS_ROOM) {
+                let id = CallId { slot: self.s, generation: slot.generation };
+                self.conn.waiting.push_back(id);
+            }
+            let slot = &mut self.conn.slots[self.s];
             slot.set(flag::WANTS_ROOM);
             return Err(SendError::Blocked(()));
         }
@@ -107,7 +118,7 @@ impl Call<'_> {
         }
         let limit = self.conn.cfg.send_buffer as usize;
         if slot.out_len == 0 {
-            limit
+            if self.conn.is_crowded() { LONE } else { limit }
         } else if self.conn.is_crowded() {
             0
         } else {

@@ -2,12 +2,7 @@
 //! counter, a window update a number on its call.
 
 use super::{Connection, Fatal, Phase, Role, Timer};
-use crate::{
-    CloseReason, Code, Event, Status,
-    error::ErrorCode,
-    grpc::Origin,
-    stream::flag,
-};
+use crate::{CloseReason, Code, Event, Status, error::ErrorCode, grpc::Origin, stream::flag};
 use alloc::{collections::VecDeque, vec::Vec};
 use h2_frame::{GoAway, Ping, Reset, WindowUpdate};
 
@@ -234,7 +229,10 @@ impl Connection {
                 continue;
             }
             self.slots[s].set(flag::UNPROCESSED);
-            let text = alloc::format!("the server is going away ({code}{}{debug}) and did not process the call", if debug.is_empty() { "" } else { ": " });
+            let text = alloc::format!(
+                "the server is going away ({code}{}{debug}) and did not process the call",
+                if debug.is_empty() { "" } else { ": " }
+            );
             self.close_wire(s);
             self.end_client(s, Status::new(Code::Unavailable, text).with_origin(Origin::Connection), ErrorCode::NO_ERROR);
         }
@@ -353,6 +351,4 @@ impl Connection {
         };
         self.end_connection(reason);
     }
-
 }
-

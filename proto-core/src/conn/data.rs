@@ -343,7 +343,11 @@ impl Connection {
             let s = self.slots.find(id.slot, id.generation);
             if s != NIL && self.slots[s].has(flag::STARVED) {
                 self.grant_rest(s);
-                if self.slots[s].has(flag::STARVED) && self.slots[s].assembly.extra == 0 && self.slots[s].assembly.left > 0 && self.slots[s].demand > 0 {
+                if self.slots[s].has(flag::STARVED)
+                    && self.slots[s].assembly.extra == 0
+                    && self.slots[s].assembly.left > 0
+                    && self.slots[s].demand > 0
+                {
                     return;
                 }
                 self.slots[s].unset(flag::STARVED);
@@ -482,7 +486,9 @@ impl Connection {
         }
         match self.role {
             Role::Client if slot.has(flag::SNIPPET) => self.snippet_ends(s),
-            Role::Client => self.end_client(s, Status::new(Code::Internal, "the server closed the stream without sending trailers"), ErrorCode::CANCEL),
+            Role::Client => {
+                self.end_client(s, Status::new(Code::Internal, "the server closed the stream without sending trailers"), ErrorCode::CANCEL)
+            }
             Role::Server => self.request_ends(s),
         }
     }

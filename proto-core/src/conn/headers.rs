@@ -21,6 +21,8 @@ const EXCESS: u32 = 4;
 const CONTINUATIONS: u32 = 8;
 /// Blocks up to this are remembered.
 const MEMO_BLOCK: usize = 256;
+/// How long the beginning of an error page is waited for: the status is known without it.
+const PAGE: Duration = Duration::from_secs(1);
 /// Octets of an error page that a status may quote.
 const SNIPPET: usize = 1_024;
 /// Fields up to this are remembered with their block.
@@ -256,11 +258,14 @@ impl Connection {
             RequestVerdict::UnknownMethod if self.cfg.accept_unknown_methods => self.call_begins(s, None, Begin::of(fields), end_stream),
             RequestVerdict::UnknownMethod => {
                 let path = self.slots[s].extra.find(b":path").unwrap_or_default();
-                let status = Status::new(Code::Unimplemented, alloc::format!("unknown method {}", alloc::string::String::from_utf8_lossy(path)));
+                let status =
+                    Status::new(Code::Unimplemented, alloc::format!("unknown method {}", alloc::string::String::from_utf8_lossy(path)));
                 self.end_early(s, status, 200);
             }
             RequestVerdict::NotGrpc { .. } if self.cfg.accept_http => self.http_begins(s, fields, end_stream),
-            RequestVerdict::NotGrpc { http, code, text } | RequestVerdict::Refuse { http, code, text } => self.refuse_request(s, http, code, text),
+            RequestVerdict::NotGrpc { http, code, text } | RequestVerdict::Refuse { http, code, text } => {
+                self.refuse_request(s, http, code, text)
+            }
             RequestVerdict::Malformed(what) => {
                 self.guard.reset(self.now)?;
                 self.break_stream(s, ErrorCode::PROTOCOL_ERROR, what);
@@ -429,6 +434,9 @@ impl Connection {
             let status = fields.status(&slot.extra);
             slot.ending = Some(Box::new(Ending { status, trailers: Metadata::new(), http_status: 0 }));
             slot.set(flag::SNIPPET);
+            let until = self.now.saturating_add(PAGE);
+            slot.stall = Some(until);
+            self.timers.call(until);
         } else if fields.encoding == Encoding::Other {
             let status = Status::new(Code::Internal, "the response is compressed by a coding that we did not offer");
             self.end_client(s, status, ErrorCode::CANCEL);

@@ -233,10 +233,18 @@ impl Connection {
     }
 
     pub(super) fn deadline_passed(&mut self, s: u32) {
+        let slot = &mut self.slots[s];
+        let own = slot.deadline.is_some_and(|at| at <= self.now);
+        slot.stall = None;
+        if slot.has(flag::SNIPPET) && !own {
+            self.snippet_ends(s);
+            return;
+        }
+        slot.deadline = None;
         self.stats.deadlines_passed += 1;
-        self.slots[s].deadline = None;
-        self.slots[s].stall = None;
-        if self.role == Role::Client {
+        if self.slots[s].has(flag::HTTP) {
+            self.break_stream(s, ErrorCode::CANCEL, "the deadline passed");
+        } else if self.role == Role::Client {
             self.end_client(s, Status::new(Code::DeadlineExceeded, "the deadline passed"), ErrorCode::CANCEL);
         } else if self.slots[s].has(flag::SEND_ENDED) {
             // The answer is ready, but the peer does not take it.
@@ -278,6 +286,15 @@ impl Connection {
         self.prune_events();
     }
 
+    /// Raw: when the stream is reset if it is not over.
+    pub(crate) fn limit_stream(&mut self, s: u32, after: Option<Duration>) {
+        let at = after.map(|after| self.now.saturating_add(after));
+        self.slots[s].deadline = at;
+        if let Some(at) = at {
+            self.timers.call(at);
+        }
+    }
+
     /// Both sides have ended, or one that need not wait for the other.
     pub(super) fn close_if_done(&mut self, s: u32) {
         let slot = &self.slots[s];
@@ -296,6 +313,10 @@ impl Connection {
             self.rx_slot = NIL;
         }
         let slot = &mut self.slots[s];
+        if slot.has(flag::WANTS_ROOM) && !self.waiting.is_empty() {
+            let id = CallId { slot: s, generation: slot.generation };
+            self.waiting.retain(|waiting| *waiting != id);
+        }
         slot.set(flag::CLOSED);
         if slot.id != 0 {
             self.map.remove(slot.id);
@@ -323,6 +344,9 @@ impl Connection {
         if slot.has(flag::CLOSED) {
             self.release(s);
         } else {
+            if slot.links.which != Which::Ready && !slot.out.is_empty() {
+                self.bound_stall(s);
+            }
             self.prune_events();
         }
     }
@@ -414,7 +438,11 @@ impl Connection {
         match self.close_reason {
             Some(CloseReason::Foreign { looks_like: "TLS" }) => self.outbox.extend(&TLS_ALERT),
             Some(CloseReason::Foreign { looks_like: "an HTTP/1.x request" }) => self.outbox.extend(HTTP1_ANSWER),
-            _ => self.control.goaway(0, ErrorCode::PROTOCOL_ERROR, "no HTTP/2 connection preface: this port speaks gRPC (HTTP/2 with prior knowledge)"),
+            _ => self.control.goaway(
+                0,
+                ErrorCode::PROTOCOL_ERROR,
+                "no HTTP/2 connection preface: this port speaks gRPC (HTTP/2 with prior knowledge)",
+            ),
         }
     }
 

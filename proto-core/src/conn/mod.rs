@@ -17,23 +17,24 @@ mod settings;
 mod stage_head;
 mod stats;
 mod target;
-mod timer;
 mod timeout;
+mod timer;
 
 pub use life::Accepted;
 pub use stats::Stats;
 
 pub(crate) use guard::Fatal;
-pub(crate) use send::prefix;
 use guard::Guard;
 use headers::{Block, RequestMemo};
 use send::Segment;
+pub(crate) use send::prefix;
 use settings::{Local, Peer};
 use stage_head::HeadMemos;
 use timer::{Timer, Timers};
 
 use crate::{
-    CallId, CallOptions, CloseReason, Config, Endpoint, Event, RequestHead, Routes, StartError, StreamId, Timestamp, Token, UnknownCall, Wants,
+    CallId, CallOptions, CloseReason, Config, Endpoint, Event, RequestHead, Routes, StartError, StreamId, Timestamp, Token, UnknownCall,
+    Wants,
     call::Call,
     flow::{RecvBudget, Window},
     hpack,
@@ -166,9 +167,13 @@ pub struct Connection {
     pub(crate) segment: Segment,
     /// Octets of messages that wait to be framed.
     pub(crate) queued: usize,
+    /// Calls with nothing queued whose `send` was refused because `queued` is at its limit. Entries may be stale.
+    pub(crate) waiting: VecDeque<CallId>,
     outbox: Outbox,
     /// When the staged octets last moved, and how many had been written by then.
     moved: (Timestamp, u64),
+    /// When they were staged, and how many.
+    staged: (Timestamp, usize),
 
     local: Local,
     peer: Peer,
@@ -227,8 +232,10 @@ impl Connection {
             block_out: Vec::new(),
             segment: Segment::default(),
             queued: 0,
+            waiting: VecDeque::new(),
             outbox: Outbox::default(),
             moved: (now, 0),
+            staged: (now, 0),
             local: Local::default(),
             peer: Peer::default(),
             guard: Guard::new(server, config.permit_keepalive_time.as_micros() as u64, config.max_ping_strikes),

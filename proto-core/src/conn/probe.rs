@@ -32,7 +32,12 @@ impl Connection {
                 entries: self.decoder.entries().map(|(n, v)| (n.to_vec(), v.to_vec())).collect(),
                 size: self.decoder.table_size() as u32,
             },
-            streams: self.slots.live().filter(|(_, slot)| slot.id != 0 && !slot.has(flag::CLOSED)).map(|(s, slot)| self.stream_probe(s, slot)).collect(),
+            streams: self
+                .slots
+                .live()
+                .filter(|(_, slot)| slot.id != 0 && !slot.has(flag::CLOSED))
+                .map(|(s, slot)| self.stream_probe(s, slot))
+                .collect(),
         }
     }
 
@@ -48,7 +53,11 @@ impl Connection {
             recv_pending: pending,
             recv_held: u64::from(held),
             // What is discarded is not credited: the stream is about to end.
-            recv_target: if slot.has(flag::DISCARD) { window + pending + i64::from(held) } else { i64::from(self.cfg.initial_window) + i64::from(extra) },
+            recv_target: if slot.has(flag::DISCARD) {
+                window + pending + i64::from(held)
+            } else {
+                i64::from(self.cfg.initial_window) + i64::from(extra)
+            },
             queued: slot.out_len as u64,
             local_closed: slot.has(flag::END_SENT),
             remote_closed: slot.has(flag::REMOTE_END),

@@ -4,10 +4,7 @@
 //! the pieces in which it comes, so a large message is copied once and never buffered as a frame.
 
 use super::{Connection, Fatal, Phase, Role};
-use crate::{
-    CloseReason, Event,
-    error::ErrorCode,
-};
+use crate::{CloseReason, Event, error::ErrorCode};
 use h2_frame::{Frame, Head, Headers, Item, PREFACE, Scope, kind, parse_payload};
 
 impl Connection {

@@ -23,7 +23,11 @@ const LINK: usize = 4 << 10;
 /// A budget does not cut frames below this.
 const LEAST: usize = 256;
 
-/// The shared segment: small messages wait here until they are framed. It is emptied when none is left.
+/// The shared segment takes no more beyond this until it was emptied.
+const SEGMENT: usize = 256 << 10;
+
+/// The shared segment: small messages wait here until they are framed. It is emptied when none is left, which under
+/// sustained load happens only because it stops taking more when it is full.
 #[derive(Debug, Default)]
 pub(crate) struct Segment {
     octets: Vec<u8>,
@@ -31,6 +35,12 @@ pub(crate) struct Segment {
 }
 
 impl Segment {
+    /// Whether it takes another message; one that does not fit has a buffer of its own.
+    #[inline]
+    pub(crate) fn has_room(&self) -> bool {
+        self.octets.len() < SEGMENT
+    }
+
     /// Appends a message of `len` octets, written by `fill`, behind its prefix.
     #[inline]
     pub(crate) fn push(&mut self, len: usize, fill: impl FnOnce(&mut Vec<u8>)) -> Out {
@@ -72,9 +82,7 @@ impl Connection {
     #[inline]
     pub(super) fn stage(&mut self, budget: usize) {
         if !self.outbox.is_empty() {
-            if self.moved.1 != self.outbox.written() {
-                self.moved = (self.now, self.outbox.written());
-            }
+            self.note_progress();
             return;
         }
         if self.control.is_due() {
@@ -84,6 +92,7 @@ impl Connection {
             self.stage_calls(budget);
         }
         self.moved = (self.now, self.outbox.written());
+        self.staged = (self.now, self.outbox.len());
     }
 
     #[inline]
@@ -102,6 +111,9 @@ impl Connection {
         }
         if self.send_window.room() == 0 && !self.ready.is_empty() {
             self.block();
+        }
+        if !self.waiting.is_empty() {
+            self.tell_room();
         }
     }
 
@@ -190,7 +202,8 @@ impl Connection {
     fn stage_data(&mut self, s: u32, quantum: usize) -> bool {
         let slot = &mut self.slots[s];
         let windows = self.send_window.room().min(slot.send_window.room());
-        let n = slot.out_len.min(windows).min(self.peer.max_frame as usize).min(quantum) + usize::from(cfg!(pintle_fault = "off_by_one_frame") && slot.out_len > windows);
+        let n = slot.out_len.min(windows).min(self.peer.max_frame as usize).min(quantum)
+            + usize::from(cfg!(pintle_fault = "off_by_one_frame") && slot.out_len > windows);
         if n == 0 && slot.out_len > 0 {
             return false;
         }
@@ -271,6 +284,19 @@ impl Connection {
         // A call with nothing queued is always let in, so the last octet framed is the latest moment to tell.
         if slot.has(flag::WANTS_ROOM) && (slot.out.is_empty() || slot.out_len <= self.cfg.send_buffer as usize / 2 && !self.is_crowded()) {
             self.push_writable(s);
+        }
+    }
+
+    /// Room came free in the connection's buffer: those who had nothing queued and were refused for want of it.
+    #[cold]
+    fn tell_room(&mut self) {
+        if self.queued <= self.cfg.connection_send_buffer as usize / 2 {
+            while let Some(id) = self.waiting.pop_front() {
+                let s = self.slots.find(id.slot, id.generation);
+                if s != NIL {
+                    self.push_writable(s);
+                }
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 //! SETTINGS, both ways (RFC 9113 §6.5).
 
 use super::{Connection, Fatal, Phase, Role, Timer};
-use crate::error::ErrorCode;
+use crate::{error::ErrorCode, stream::flag};
 use h2_frame::{Settings, setting};
 
 /// Both windows before anyone said otherwise (RFC 9113 §6.9.2).
@@ -80,8 +80,13 @@ impl Connection {
         }
         // All values, in order, with nothing in between (RFC 9113 §6.5.3); validated when the frame was parsed.
         settings.validate().map_err(|error| Fatal::new(error.code, error.what))?;
+        let (before, mut highest) = (self.peer.initial_window, self.peer.initial_window);
         for (id, value) in settings.iter() {
             self.apply_setting(id, value)?;
+            highest = highest.max(self.peer.initial_window);
+        }
+        if highest != before || self.peer.initial_window != before {
+            self.move_windows(before, highest)?;
         }
         self.settings_acked_next()
     }
@@ -105,7 +110,7 @@ impl Connection {
                 return Err(Fatal::new(ErrorCode::PROTOCOL_ERROR, "a server sent SETTINGS_ENABLE_PUSH = 1"));
             }
             setting::MAX_CONCURRENT_STREAMS if self.role == Role::Client => self.peer.max_streams = value,
-            setting::INITIAL_WINDOW_SIZE => return self.apply_initial_window(value),
+            setting::INITIAL_WINDOW_SIZE => self.peer.initial_window = value,
             setting::MAX_FRAME_SIZE => self.peer.max_frame = value,
             setting::MAX_HEADER_LIST_SIZE => self.peer.max_header_list = value,
             // Unknown settings are ignored (RFC 9113 §6.5.2).
@@ -114,16 +119,19 @@ impl Connection {
         Ok(())
     }
 
-    /// Moves the window of every open stream by the difference (RFC 9113 §6.9.2). It walks the
-    /// streams; the SETTINGS budget bounds how often.
-    fn apply_initial_window(&mut self, value: u32) -> Result<(), Fatal> {
-        let by = i64::from(value) - i64::from(self.peer.initial_window);
-        self.peer.initial_window = value;
+    /// Moves the window of every open stream by the difference (RFC 9113 §6.9.2), once for all values of a frame; none of
+    /// them may take a window beyond 2^31-1. It walks the streams; the SETTINGS budget bounds how often.
+    fn move_windows(&mut self, before: u32, highest: u32) -> Result<(), Fatal> {
+        let (peak, by) = (i64::from(highest) - i64::from(before), i64::from(self.peer.initial_window) - i64::from(before));
         for s in self.slots.all() {
             let slot = &mut self.slots[s];
-            if slot.live && slot.id != 0 && !cfg!(pintle_fault = "window_only_for_new_streams") {
-                if slot.send_window.shift(by).is_err() {
-                    return Err(Fatal::new(ErrorCode::FLOW_CONTROL_ERROR, "SETTINGS_INITIAL_WINDOW_SIZE takes a stream's window beyond 2^31-1"));
+            if slot.live && slot.id != 0 && !slot.has(flag::CLOSED) && !cfg!(pintle_fault = "window_only_for_new_streams") {
+                let mut at_peak = slot.send_window;
+                if at_peak.shift(peak).is_err() || slot.send_window.shift(by).is_err() {
+                    return Err(Fatal::new(
+                        ErrorCode::FLOW_CONTROL_ERROR,
+                        "SETTINGS_INITIAL_WINDOW_SIZE takes a stream's window beyond 2^31-1",
+                    ));
                 }
                 self.schedule(s);
             }

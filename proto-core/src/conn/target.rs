@@ -19,7 +19,8 @@ impl Connection {
             return None;
         }
         let slot = &mut self.slots[s];
-        if slot.has(flag::HTTP | flag::DISCARD) || slot.content_length.is_some() || !slot.backlog.is_empty() || slot.assembly.prefix_len < 5 {
+        if slot.has(flag::HTTP | flag::DISCARD) || slot.content_length.is_some() || !slot.backlog.is_empty() || slot.assembly.prefix_len < 5
+        {
             return None;
         }
         let Assembly { octets, left, .. } = &mut slot.assembly;

@@ -1,7 +1,12 @@
 //! Time passes: what is due.
 
 use super::{Connection, Phase, Role, Timer, timer::earlier};
+use core::time::Duration;
+
 use crate::{CloseReason, Timestamp, error::ErrorCode, stream::flag};
+
+/// Octets a second that a peer must read at least, beside `Config::write_timeout`.
+const SLOWEST: u64 = 1_024;
 
 impl Connection {
     /// The earliest instant at which something is due: exact for the connection's own waits, a lower bound for calls.
@@ -11,16 +16,26 @@ impl Connection {
         if self.outbox.is_empty() { due } else { earlier(due, Some(self.write_deadline())) }
     }
 
+    /// When a transport that takes nothing, or next to nothing, is given up.
     fn write_deadline(&self) -> Timestamp {
-        self.moved.0.saturating_add(self.cfg.write_timeout)
+        let timeout = self.cfg.write_timeout;
+        let (since, octets) = self.staged;
+        let slow = since.saturating_add(timeout).saturating_add(Duration::from_secs(octets as u64 / SLOWEST));
+        slow.min(self.moved.0.saturating_add(timeout))
+    }
+
+    /// Staged octets were written, or not.
+    pub(super) fn note_progress(&mut self) {
+        if self.moved.1 != self.outbox.written() {
+            self.moved = (self.now, self.outbox.written());
+        }
     }
 
     pub(super) fn time_out(&mut self) {
         let now = self.now;
         if !self.outbox.is_empty() {
-            if self.moved.1 != self.outbox.written() {
-                self.moved = (now, self.outbox.written());
-            } else if self.write_deadline() <= now {
+            self.note_progress();
+            if self.write_deadline() <= now {
                 self.write_stalled();
             }
         }

@@ -71,7 +71,9 @@ impl fmt::Display for PrefixError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Flag(flag) => write!(f, "broken message prefix: the compressed flag is {flag}, not 0 or 1"),
-            Self::TooLarge { len, limit } => write!(f, "a message of {len} octets is larger than the receiver's limit of {limit} (Config::max_recv_message)"),
+            Self::TooLarge { len, limit } => {
+                write!(f, "a message of {len} octets is larger than the receiver's limit of {limit} (Config::max_recv_message)")
+            }
         }
     }
 }

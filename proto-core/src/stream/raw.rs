@@ -69,6 +69,25 @@ impl<'a> Stream<'a> {
         }
     }
 
+    /// Resets the stream with CANCEL when it is not over after this time; `None`: it may take as long as it likes.
+    pub fn limit(&mut self, after: Option<core::time::Duration>) {
+        self.conn.limit_stream(self.s, after);
+    }
+
+    /// Octets of the body that wait to be taken, and whether they are the last. Untaken octets count against the
+    /// stream's window: the peer sends at most `Config::initial_window` of them.
+    #[must_use]
+    pub fn pending_bytes(&self) -> (usize, bool) {
+        let slot = &self.conn.slots[self.s];
+        (slot.backlog.len(), slot.has(flag::REMOTE_END))
+    }
+
+    /// The peer reset the stream, or the connection went.
+    #[must_use]
+    pub fn is_reset(&self) -> bool {
+        self.conn.slots[self.s].has(flag::PEER_RESET)
+    }
+
     /// The next octets of the body. Taking them lets the peer send more.
     pub fn recv_bytes(&mut self) -> StreamRecv {
         let slot = &self.conn.slots[self.s];

@@ -2,7 +2,7 @@
 //!
 //! - `Unary` answers with the request's payload.
 //! - `Collect` (client streaming) answers with the number of messages and the sum of their lengths.
-//! - `Expand` (server streaming) is asked for `count` messages of `size` octets and sends them.
+//! - `Expand` (server streaming) is asked for `count` messages of `size` octets and sends them (at most 1,000 of 300,000).
 //! - `Chat` (bidirectional) sends every message back.
 //!
 //! All end with OK and the trailer `x-echo: done`, or with the status that `x-status` of the request names.
@@ -61,8 +61,9 @@ pub fn expand_request(count: u32, size: u32) -> Bytes {
     Bytes::from([count.to_be_bytes(), size.to_be_bytes()].concat())
 }
 
-fn numbers(payload: &[u8]) -> (u32, u32) {
-    (super::wire::word(payload, 0), super::wire::word(payload, 4))
+/// How many messages of which size a request of `Expand` asks for; anybody may ask for anything, so at most 1,000 of 300,000 octets.
+fn order(payload: &[u8]) -> (u32, u32) {
+    (super::wire::word(payload, 0).min(1_000), super::wire::word(payload, 4).min(300_000))
 }
 
 /// The messages that `Expand` sends.
@@ -180,7 +181,7 @@ impl Serving {
         match self.shape {
             Shape::Unary | Shape::Bidi => self.replies.push_back(payload),
             Shape::ServerStreaming => {
-                let (count, size) = numbers(&payload);
+                let (count, size) = order(&payload);
                 self.expand = Some((0, count, size));
             }
             Shape::ClientStreaming => {}
@@ -249,7 +250,7 @@ impl Request {
                 Vec::from([expand_request(self.messages.len() as u32, octets as u32)])
             }
             Shape::ServerStreaming => {
-                let (count, size) = numbers(&self.messages[0]);
+                let (count, size) = order(&self.messages[0]);
                 (0..count).map(|index| expanded(index, size)).collect()
             }
         }

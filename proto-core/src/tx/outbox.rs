@@ -14,7 +14,9 @@ const KEEP: usize = 64 << 10;
 #[derive(Debug)]
 enum Run {
     /// Octets of the arena up to this position, counted from the connection's first octet.
-    Arena { end: u64 },
+    Arena {
+        end: u64,
+    },
     Linked(Bytes),
 }
 
@@ -286,7 +288,11 @@ mod tests {
                 })
                 .collect();
             expected.extend_from_slice(&piece);
-            if random(3) == 0 { out.link(Bytes::from(piece)) } else { out.extend(&piece) }
+            if random(3) == 0 {
+                out.link(Bytes::from(piece))
+            } else {
+                out.extend(&piece)
+            }
             // Half of the time a backlog is kept, so that the front of the arena is written and never all of it.
             let hold = round % 2_000 < 1_000 && out.len() < 9_000;
             let base = out.base;

@@ -3,7 +3,7 @@
 use super::{Caller, Calling, End, Head, Next, lost, not_started};
 use crate::{
     mailbox::{Mailbox, lock},
-    outflow::{Backlog, NoPermit, Outflow, Permit, Sent},
+    outflow::{Backlog, COST, NoPermit, Outflow, Permit, Sent},
 };
 use pintle_core::{
     CallId, CallOptions, Connection, Event, Message, Metadata, Payload, Recv, SendError, Status, Timestamp,
@@ -21,8 +21,6 @@ use std::{
 const MOST_STARTS: usize = 10_000;
 /// Octets of messages of one call that wait to be taken; one message may always.
 const PREFETCH: usize = 64 << 10;
-/// What a message costs beside its octets: empty ones must not be free.
-const COST: usize = 64;
 
 /// A client for any number of threads: all clones share one connection and one background thread, which ends when the last
 /// clone is dropped and running calls are done. A blocking call costs two thread switches.
@@ -179,8 +177,12 @@ struct Fate(Arc<State>);
 
 impl Drop for Fate {
     fn drop(&mut self) {
-        self.0.finish(Status::unavailable("the client's background thread has ended").into());
+        self.0.finish(thread_ended().into());
     }
+}
+
+fn thread_ended() -> Status {
+    Status::unavailable("the client's background thread has ended; connect again")
 }
 
 impl Calling for RemoteCall {
@@ -273,6 +275,14 @@ pub struct Engine {
     commands: Vec<ClientCommand>,
 }
 
+/// However the loop ends, a panic included: nobody waits for a thread that is gone.
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.shared.gone.get_or_init(thread_ended);
+        drop(self.shared.mailbox.close());
+    }
+}
+
 /// A call as the thread sees it.
 #[derive(Debug)]
 struct Live {
@@ -299,8 +309,13 @@ impl Engine {
         }
     }
 
-    /// The connection is over: every call ends with UNAVAILABLE, and so will every other that is tried.
-    pub fn end(mut self, core: &Connection) {
+    /// The connection is over: calls get what had come for them, those without an outcome end with UNAVAILABLE, and so will every
+    /// other that is tried.
+    pub fn end(mut self, core: &mut Connection) {
+        self.dispatch(core);
+        let running: Vec<CallId> = self.calls.iter().flatten().map(|live| live.id).collect();
+        // The core's budget bounds what is left.
+        running.into_iter().for_each(|id| self.pull(core, id, usize::MAX));
         let status = lost(core);
         self.shared.gone.get_or_init(|| status.clone());
         let waiting = self.shared.mailbox.close().into_iter().filter_map(|command| match command {
@@ -330,7 +345,7 @@ impl Engine {
             }
             ClientCommand::Pull(state) => {
                 if let Some(id) = state.id() {
-                    self.pull(core, id);
+                    self.pull(core, id, PREFETCH);
                 }
             }
             ClientCommand::Cancel(state) => {
@@ -367,7 +382,7 @@ impl Engine {
                     live.fate.0.changed.notify_all();
                 }
             }
-            Event::Readable { call, .. } => self.pull(core, call),
+            Event::Readable { call, .. } => self.pull(core, call, PREFETCH),
             Event::Writable { call, .. } => self.send_queued(core, call),
             _ => {}
         }
@@ -381,12 +396,12 @@ impl Engine {
         self.live(state.id()?)
     }
 
-    /// Moves messages from the core to whoever waits for them, while there is room.
-    fn pull(&mut self, core: &mut Connection, id: CallId) {
+    /// Moves messages from the core to whoever waits for them, while fewer than `most` octets wait to be taken.
+    fn pull(&mut self, core: &mut Connection, id: CallId, most: usize) {
         loop {
             let Some(live) = self.live(id) else { return };
             let mut inner = lock(&live.fate.0.inner);
-            if inner.octets >= PREFETCH {
+            if inner.octets >= most {
                 inner.stalled = true;
                 return;
             }

@@ -1,17 +1,23 @@
-//! What happened on a sessionection, told to the services. Every callback runs here, with its sessionection where handles find it,
+//! What happened on a connection, told to the services. Every callback runs here, with its connection where handles find it,
 //! and a panic in one ends that call only.
 
 use super::{
     handle::{Incoming, Service},
-    http::{self, HttpHandler},
     session::{Order, Session, Sink, inside},
 };
-use pintle_core::{CallId, Code, ErrorCode, Event, Metadata, Recv, Routes, Shape, Status, StreamId, Token, grpc::InvalidRoute};
+use pintle_core::{
+    CallId, Code, Event, Metadata, Recv, Routes, Shape, Status, StreamId, Token,
+    grpc::InvalidRoute,
+    http::{Exchange, Request, Response},
+};
 use std::{
     fmt,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
 };
+
+/// Answers plain requests. `None`: answered as a gRPC server answers what is not gRPC (415, 405).
+pub type HttpHandler = dyn Fn(&Request) -> Option<Response> + Send + Sync;
 
 /// The services of one loop.
 pub struct Services {
@@ -105,12 +111,16 @@ impl Services {
     }
 
     fn http(&mut self, mut session: Box<Session>, id: StreamId) -> Box<Session> {
-        let refuse = |_: &http::HttpRequest| None;
-        let handler: &HttpHandler = self.http.as_deref().unwrap_or(&refuse);
-        if catch_unwind(AssertUnwindSafe(|| http::step(&mut session, id, handler))).is_err()
-            && let Ok(stream) = session.core().stream(id)
-        {
-            stream.reset(ErrorCode::INTERNAL_ERROR);
+        let found = session.exchanges.iter().position(|exchange| exchange.id() == id);
+        let mut exchange = found.map_or_else(|| Exchange::new(id), |at| session.exchanges.swap_remove(at));
+        let handler = self.http.as_deref();
+        let answer = |request: &Request| {
+            let handler = handler?;
+            let answer = catch_unwind(AssertUnwindSafe(|| handler(request)));
+            answer.unwrap_or_else(|_| Some(Response::new(500, "the handler panicked\n")))
+        };
+        if !exchange.advance(session.core(), answer) {
+            session.exchanges.push(exchange);
         }
         session
     }

@@ -192,8 +192,12 @@ impl Handle {
             callback(code);
         }
         if let Some(order) = order {
-            self.place.mailbox.post(Command::Call { key: self.place.key, order });
+            self.post(order);
         }
+    }
+
+    fn post(&self, order: Order) {
+        self.place.mailbox.post(Command::Call { key: self.place.key, order });
     }
 
     fn finish(&mut self, status: Status) {
@@ -315,7 +319,14 @@ impl<T, C: Codec<Item = T>> Replies<T, C> {
 
     /// Ends the call after what was sent; a status that is not OK carries its metadata as trailers. Later sends answer `Ended`.
     pub fn finish(&mut self, status: Status) {
-        self.handle.finish(status);
+        if self.flow.as_ref().is_none_or(|flow| flow.is_idle()) {
+            self.handle.finish(status);
+        } else if mem::replace(&mut self.handle.open, false) {
+            // What went by way of the loop must not be overtaken by the end.
+            let call = self.handle.call;
+            self.handle.here(|session| session.stop_input(call));
+            self.handle.post(Order { call, act: Act::Finish(status) });
+        }
     }
 
     fn send_or_wait(&mut self, message: T, wait: bool) -> Result<(), SendError<T>> {

@@ -2,11 +2,10 @@
 
 mod app;
 mod handle;
-mod http;
 mod session;
 
-pub use app::Services;
+pub use app::{HttpHandler, Services};
 pub(crate) use handle::give_back;
 pub use handle::{Handle, Incoming, Method, Receiver, Replies, Service, Unary};
-pub use http::{HttpHandler, HttpRequest, HttpResponse};
+pub use pintle_core::http::{Request as HttpRequest, Response as HttpResponse};
 pub use session::{Command, Order, Peer, Place, Session};

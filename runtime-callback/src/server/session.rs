@@ -1,13 +1,12 @@
 //! A connection of a server: its endpoint, and the driver's own state of those calls that need any.
 
-use super::http::Exchange;
 use crate::{
     Stack,
     mailbox::Mailbox,
     outflow::{Backlog, Permit, Sent},
 };
 use pintle_core::{
-    Call, CallId, Code, Connection, Endpoint, Message, Metadata, Payload, Recv, SendError, Status, StreamId, codec, codec::Codec,
+    Call, CallId, Code, Connection, Endpoint, Message, Metadata, Payload, Recv, SendError, Status, codec, codec::Codec, http::Exchange,
 };
 use std::{cell::Cell, fmt, mem::ManuallyDrop, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -107,7 +106,8 @@ pub struct Session {
     place: Arc<Place>,
     /// By slot of the call.
     lives: Vec<Option<Box<Live>>>,
-    pub(crate) exchanges: Vec<(StreamId, Exchange)>,
+    /// Plain requests on their way.
+    pub(crate) exchanges: Vec<Exchange>,
     /// Calls that take messages again.
     pub(crate) resumed: Vec<CallId>,
 }
@@ -172,7 +172,9 @@ impl Session {
         self.lives.get_mut(call.slot())?.as_deref_mut().filter(|live| live.id == call)
     }
 
-    fn live_or_new(&mut self, call: CallId) -> &mut Live {
+    /// The state of a call. `None`: it is over, and another call may have its slot by now.
+    fn live_or_new(&mut self, call: CallId) -> Option<&mut Live> {
+        self.core().call(call).ok()?;
         let slot = call.slot();
         if self.lives.len() <= slot {
             self.lives.resize_with(slot + 1, || None);
@@ -181,7 +183,7 @@ impl Session {
         if live.id != call {
             **live = Live::new(call);
         }
-        live
+        Some(live)
     }
 
     /// Forgets a call that the application has finished with.
@@ -195,11 +197,10 @@ impl Session {
     /// Gives a call its sink; the loop then delivers what has come in. `Some`: the call is over already, drop it.
     #[must_use]
     pub(crate) fn attach(&mut self, call: CallId, sink: Box<dyn Sink>) -> Option<Box<dyn Sink>> {
-        if self.core().call(call).is_err() || self.live(call).is_some_and(|live| live.ended.is_some()) {
-            return Some(sink);
+        match self.live_or_new(call).filter(|live| live.ended.is_none()) {
+            Some(live) => live.sink.replace(sink),
+            None => Some(sink),
         }
-        self.live_or_new(call).sink = Some(sink);
-        None
     }
 
     /// The sink of a call for a callback that is about to run; `give_back` afterwards.
@@ -268,6 +269,13 @@ impl Session {
         self.forget(id);
     }
 
+    /// Its end is on its way through the mailbox: its receiver is told no more messages.
+    pub(crate) fn stop_input(&mut self, id: CallId) {
+        if let Some(live) = self.live(id) {
+            live.input_over = true;
+        }
+    }
+
     /// Does what a handle asked for. `Some`: and then call this back, the call is over already.
     pub(crate) fn obey(&mut self, Order { call: id, act }: Order) -> Option<(OnCancel, Code)> {
         match act {
@@ -278,27 +286,25 @@ impl Session {
                 }
             }
             Act::Send(payload, permit) => {
-                self.live_or_new(id).backlog.push(payload, Some(permit));
-                self.send_queued(id);
+                // If the call is over, its permit ends the sender's flow.
+                if let Some(live) = self.live_or_new(id) {
+                    live.backlog.push(payload, Some(permit));
+                    self.send_queued(id);
+                }
             }
             Act::Reply(payload, status) => self.reply(id, &status, |call| call.send(payload).map_err(without_message)),
             Act::Finish(status) => self.finish(id, &status),
             Act::Pause(paused) => {
-                if self.core().call(id).is_ok() {
-                    self.live_or_new(id).paused = paused;
+                if let Some(live) = self.live_or_new(id) {
+                    live.paused = paused;
                     self.resumed.extend((!paused).then_some(id));
                 }
             }
-            Act::OnCancel(callback) => {
-                let code = match self.core().call(id) {
-                    Ok(_) => self.live_or_new(id).ended,
-                    Err(_) => Some(Code::Cancelled),
-                };
-                match code {
-                    Some(code) => return Some((callback, code)),
-                    None => self.live_or_new(id).on_cancel.push(callback),
-                }
-            }
+            Act::OnCancel(callback) => match self.live_or_new(id) {
+                Some(Live { ended: None, on_cancel, .. }) => on_cancel.push(callback),
+                Some(Live { ended: Some(code), .. }) => return Some((callback, *code)),
+                None => return Some((callback, Code::Cancelled)),
+            },
         }
         None
     }
@@ -324,7 +330,7 @@ impl Session {
 
     /// The call ended without the application. Its state, to be told; what is left of it here only remembers how it ended.
     pub(crate) fn end(&mut self, id: CallId, code: Code) -> (Option<Box<dyn Sink>>, Vec<OnCancel>) {
-        let live = self.live_or_new(id);
+        let Some(live) = self.live_or_new(id) else { return (None, Vec::new()) };
         live.ended = Some(code);
         live.backlog.clear();
         let told = (live.sink.take(), std::mem::take(&mut live.on_cancel));

@@ -4,7 +4,7 @@ use super::{ChannelOptions, Connecting, Shared, lost};
 use crate::{
     cell::{CallCell, Served, local},
     driver::{App, Driver},
-    queue::{Command, Queue},
+    queue::{Command, Queue, Starting, abandoned},
     runtime::{Io, Runtime, Timer},
 };
 use pintle_core::{
@@ -37,11 +37,12 @@ where
     C: Fn() -> Connecting<S> + Send + Sync + 'static,
 {
     let site = Arc::clone(site);
+    let fate = Fate(queue);
     site.runtime.clone().spawn(async move {
         let mut waiting = Waiting { calls: Vec::new(), batch: Vec::new(), leaving: false };
-        if let Some(io) = waiting.connect(&site, &queue).await {
+        if let Some(io) = waiting.connect(&site, &fate.0).await {
             let endpoint = Connection::client(&site.options.config, R::now());
-            run(&site.runtime, channel, queue, io, endpoint, waiting.calls).await;
+            run(&site.runtime, channel, &fate, io, endpoint, waiting.calls).await;
         }
     });
 }
@@ -55,32 +56,44 @@ pub(super) fn spawn_once<R: Runtime, S: Io + Send, E: Endpoint + Send + 'static>
     endpoint: E,
 ) {
     let task_runtime = runtime.clone();
-    runtime.spawn(async move { run(&task_runtime, channel, queue, io, endpoint, Vec::new()).await });
+    let fate = Fate(queue);
+    runtime.spawn(async move { run(&task_runtime, channel, &fate, io, endpoint, Vec::new()).await });
+}
+
+/// Held by a connection's task, from before its first poll on. A task that is dropped or panics leaves a queue that nobody
+/// serves: calls must not wait in it, for their deadlines are gone with the connection.
+struct Fate(Arc<Queue>);
+
+impl Drop for Fate {
+    fn drop(&mut self) {
+        // The calls in there end as they are dropped.
+        drop(self.0.die(abandoned()));
+    }
 }
 
 async fn run<R: Runtime, S: Io, E: Endpoint>(
     runtime: &R,
     channel: Weak<Shared>,
-    queue: Arc<Queue>,
+    Fate(queue): &Fate,
     io: S,
     endpoint: E,
-    first: Vec<Arc<CallCell>>,
+    first: Vec<Starting>,
 ) {
-    let app = ClientApp { channel, queue: Arc::clone(&queue), now: R::now, entries: Vec::new(), successor: None };
-    let mut driver = Driver::new(runtime, io, endpoint, app, Arc::clone(&queue));
-    first.into_iter().for_each(|cell| queue.push(Command::Start(cell)));
+    let app = ClientApp { channel, queue: Arc::clone(queue), now: R::now, entries: Vec::new(), successor: None };
+    let mut driver = Driver::new(runtime, io, endpoint, app, Arc::clone(queue));
+    first.into_iter().for_each(|call| queue.push(Command::Start(call)));
     poll_fn(|cx| driver.poll(cx)).await;
     let status = lost("the connection is closed");
     for command in queue.die(status.clone()) {
-        if let Command::Start(cell) = command {
-            driver.app.forward(cell, &status);
+        if let Command::Start(call) = command {
+            driver.app.forward(call.take(), &status);
         }
     }
 }
 
 /// Calls that wait for a connection.
 struct Waiting {
-    calls: Vec<Arc<CallCell>>,
+    calls: Vec<Starting>,
     batch: Vec<Command>,
     /// Nobody will start more calls.
     leaving: bool,
@@ -118,7 +131,7 @@ impl Waiting {
             });
             match io.await {
                 Ok(io) => return Some(io),
-                Err(why) => self.calls.drain(..).for_each(|cell| cell.end(lost(&why), Metadata::new())),
+                Err(why) => self.calls.drain(..).for_each(|call| call.take().end(lost(&why), Metadata::new())),
             }
         }
     }
@@ -129,13 +142,14 @@ impl Waiting {
         queue.take(&mut self.batch);
         for command in self.batch.drain(..) {
             match command {
-                Command::Start(cell) => self.calls.push(cell),
+                Command::Start(call) => self.calls.push(call),
                 Command::Drain(_) => self.leaving = true,
                 Command::Call(_) | Command::Wake(_) => {}
             }
         }
         let mut next = None;
-        self.calls.retain(|cell| {
+        self.calls.retain(|call| {
+            let cell = call.cell();
             let (wanted, deadline) = cell.waits();
             if deadline.is_some_and(|at| at <= now) {
                 cell.end(local(Code::DeadlineExceeded, "the deadline passed while connecting"), Metadata::new());
@@ -160,14 +174,15 @@ struct ClientApp {
 }
 
 impl ClientApp {
-    fn start(&mut self, now: Timestamp, conn: &mut Connection, cell: Arc<CallCell>) {
-        let started = cell.start(|start| {
+    fn start(&mut self, now: Timestamp, conn: &mut Connection, call: Starting) {
+        let started = call.cell().start(|start| {
             let mut head = RequestHead::new(bytes::Bytes::from_static(start.path.as_bytes()), start.shape);
             if !start.metadata.is_empty() {
                 head = head.with_metadata(&start.metadata);
             }
             conn.start(now, head, CallOptions::default().deadline(start.deadline)).map(|id| (id.slot() as u32, id))
         });
+        let cell = call.take();
         match started {
             None => {}
             Some(Ok(id)) => {
@@ -220,7 +235,7 @@ impl App for ClientApp {
 
     fn command(&mut self, now: Timestamp, conn: &mut Connection, command: Command) {
         match command {
-            Command::Start(cell) => self.start(now, conn, cell),
+            Command::Start(call) => self.start(now, conn, call),
             Command::Call(slot) => self.serve(conn, slot as usize),
             Command::Wake(_) | Command::Drain(_) => {}
         }
@@ -240,8 +255,22 @@ impl App for ClientApp {
 
     fn lost(&mut self, conn: &mut Connection) {
         let status = lost(&why(conn));
-        self.entries.drain(..).flatten().for_each(|(_, cell)| cell.end(status.clone(), Metadata::new()));
+        for (id, cell) in std::mem::take(&mut self.entries).into_iter().flatten() {
+            // Its head first, in case nobody asked for the event.
+            head(conn, id, &cell);
+            match conn.call(id) {
+                Ok(call) => cell.bequeath(call, &status),
+                Err(_) => cell.end(status.clone(), Metadata::new()),
+            }
+        }
         let _ = self.successor();
+    }
+}
+
+/// The task was dropped, or it panicked: see [`Fate`].
+impl Drop for ClientApp {
+    fn drop(&mut self) {
+        self.entries.drain(..).flatten().for_each(|(_, cell)| cell.end(abandoned(), Metadata::new()));
     }
 }
 

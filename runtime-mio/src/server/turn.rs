@@ -167,14 +167,14 @@ impl Loop {
         let mut events = Events::with_capacity(1_024);
         let mut commands = Vec::new();
         let endless = !self.listeners.is_empty();
-        let result = loop {
+        loop {
             if self.conns.len() == 0 && (self.drain.is_some() || !endless) {
-                break Ok(());
+                return Ok(());
             }
             if let Err(e) = self.poll.poll(&mut events, self.wait())
                 && e.kind() != io::ErrorKind::Interrupted
             {
-                break Err(e);
+                return Err(e);
             }
             self.now = now();
             let mut woken = false;
@@ -199,9 +199,7 @@ impl Loop {
             }
             self.expire();
             self.visit();
-        };
-        drop(self.mailbox.close());
-        result
+        }
     }
 
     /// How long nothing needs to be done.
@@ -309,6 +307,13 @@ impl Loop {
         self.spare.clear();
         let conns = &mut self.conns;
         self.timers.compact(conns.len(), |at, slot| conns.at(slot).is_some_and(|conn| conn.due == Some(at)));
+    }
+}
+
+/// However it ends, a panic included: threads that wait for room are told.
+impl Drop for Loop {
+    fn drop(&mut self) {
+        drop(self.mailbox.close());
     }
 }
 

@@ -44,7 +44,7 @@
 //! | feature | adds |
 //! | --- | --- |
 //! | `prost` (default) | [`codec::Prost`] |
-//! | `testing` | [`testing`]: a virtual clock, a simulated link, properties |
+//! | `testing` | `testing`: a virtual clock, a simulated link, properties |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![no_std]
 #![deny(unsafe_code)]

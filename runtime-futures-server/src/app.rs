@@ -1,15 +1,19 @@
 //! The server's side of a connection: calls in, handlers started, replies out.
 
-use crate::{
-    Context, Peer,
-    http::{HttpHandler, HttpStream},
-};
-use pintle_core::{CallId, Code, Connection, Event, Metadata, Shape, Status, StreamId, Timestamp, Token};
+use crate::{Context, HttpRequest, HttpResponse, Peer};
+use pintle_core::{CallId, Code, Connection, Event, Metadata, Shape, Status, StreamId, Timestamp, Token, http::Exchange};
 use pintle_futures::owner::{App, CallCell, Command, Queue, Served};
-use std::sync::Arc;
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
 
 /// Cells kept for later calls of a connection.
 const SPARE_CELLS: usize = 64;
+
+/// Answers a plain request, in the task of the connection: it must not block. `None`: as a gRPC server answers what
+/// is not gRPC (415 or 405).
+pub type HttpHandler = dyn Fn(&HttpRequest) -> Option<HttpResponse> + Send + Sync;
 
 /// A request that was accepted, on its way to its handler.
 pub(crate) struct Arrival<'a> {
@@ -53,7 +57,7 @@ pub(crate) struct ServerApp<X> {
 enum Entry {
     Empty,
     Call { id: CallId, cell: Arc<CallCell> },
-    Http(HttpStream),
+    Http(Exchange),
 }
 
 impl<X: Execute> ServerApp<X> {
@@ -143,9 +147,9 @@ impl<X: Execute> ServerApp<X> {
             return;
         };
         let handler = Arc::clone(handler);
-        if let Entry::Http(stream) = self.entry(id.slot())
-            && stream.id() == id
-            && stream.advance(conn, &*handler)
+        if let Entry::Http(exchange) = self.entry(id.slot())
+            && exchange.id() == id
+            && exchange.advance(conn, |request| answer(&*handler, request))
         {
             *self.entry(id.slot()) = Entry::Empty;
         }
@@ -173,7 +177,7 @@ impl<X: Execute> App for ServerApp<X> {
             Event::Readable { call, .. } | Event::Writable { call, .. } => self.serve(conn, call.slot()),
             Event::Finished { call, code, .. } => self.cut_off(conn, call, code),
             Event::IncomingHttp { stream } => {
-                *self.entry(stream.slot()) = Entry::Http(HttpStream::new(stream));
+                *self.entry(stream.slot()) = Entry::Http(Exchange::new(stream));
                 self.http(conn, stream);
             }
             Event::StreamReadable { stream, .. } | Event::StreamWritable { stream, .. } => self.http(conn, stream),
@@ -188,6 +192,22 @@ impl<X: Execute> App for ServerApp<X> {
             }
         }
     }
+}
+
+/// The connection's task was dropped, or it panicked: handlers in tasks of their own must not wait for it.
+impl<X> Drop for ServerApp<X> {
+    fn drop(&mut self) {
+        for entry in &self.entries {
+            if let Entry::Call { cell, .. } = entry {
+                cell.end(over(Code::Cancelled), Metadata::new());
+            }
+        }
+    }
+}
+
+fn answer(handler: &HttpHandler, request: &HttpRequest) -> Option<HttpResponse> {
+    let answer = catch_unwind(AssertUnwindSafe(|| handler(request)));
+    answer.unwrap_or_else(|_| Some(HttpResponse::new(500, "the handler panicked\n")))
 }
 
 fn over(code: Code) -> Status {

@@ -5,14 +5,14 @@
 
 mod app;
 mod context;
-mod http;
 mod inline;
 mod serve;
 mod spawn;
 
+pub use app::HttpHandler;
 pub use context::{Cancellation, Context, Credentials, Peer};
-pub use http::{HttpHandler, HttpRequest, HttpResponse};
 pub use inline::{Inline, InlineCall};
+pub use pintle_core::http::{Request as HttpRequest, Response as HttpResponse};
 pub use serve::{AcceptFailure, Lease, Listener, LocalRuntime, Serve, serve};
 pub use spawn::{Spawn, SpawnCall};
 

@@ -179,10 +179,10 @@ impl Shutdown {
         Lease { queue, shutdown: self.clone() }
     }
 
-    /// Tells every connection to drain.
+    /// Tells every connection to drain; again, with a shorter grace, where that came before.
     fn drain(&self, grace: Duration) {
-        let queues = std::mem::take(&mut self.lock().queues);
-        for queue in queues.iter().filter_map(Weak::upgrade) {
+        let queues: Vec<_> = self.lock().queues.iter().filter_map(Weak::upgrade).collect();
+        for queue in queues {
             queue.push(Command::Drain(Some(grace)));
         }
     }

@@ -54,7 +54,8 @@ impl Drop for Starting {
 
 /// The status of calls whose connection lost its task: the runtime was shut down, or the task panicked.
 pub(crate) fn abandoned() -> Status {
-    Status::new(Code::Unavailable, "the connection's task is gone: its runtime was shut down, or it panicked").with_origin(Origin::Connection)
+    Status::new(Code::Unavailable, "the connection's task is gone: its runtime was shut down, or it panicked")
+        .with_origin(Origin::Connection)
 }
 
 /// See the module's head.
@@ -80,6 +81,11 @@ impl Queue {
     #[must_use]
     pub fn new(now: fn() -> Timestamp) -> Arc<Self> {
         Arc::new(Self { inner: Mutex::default(), pending: AtomicBool::new(false), runnable: AtomicUsize::new(0), now })
+    }
+
+    /// An empty one by the same clock.
+    pub(crate) fn another(&self) -> Arc<Self> {
+        Self::new(self.now)
     }
 
     /// The owner's clock.

@@ -19,7 +19,8 @@ pub trait Runtime: Clone + Send + Sync + 'static {
     /// A timer that waits for nothing yet.
     fn timer(&self) -> Self::Timer;
 
-    /// Runs `task` on its own, on any thread.
+    /// Runs `task` on its own, on any thread. Where nothing can run it (a runtime that is shut down), it is dropped: what it
+    /// would have served then ends with UNAVAILABLE.
     fn spawn(&self, task: impl Future<Output = ()> + Send + 'static);
 }
 

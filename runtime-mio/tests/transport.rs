@@ -129,6 +129,23 @@ fn a_layer_that_expands_delays_and_greets_carries_the_four_shapes() {
     assert!(fixture.stop(LONG) < LONG);
 }
 
+#[test]
+fn a_layer_that_panics_ends_its_connection_and_no_other() {
+    let fixture = Fixture::with(|server| server.layer(Doubling::server));
+    let client = GreeterClient::new(Connect::new().layer(Doubling::client).client(&fixture.tcp).unwrap());
+    bounded({
+        let client = client.clone();
+        move || assert_eq!(client.say_hello(request("you")).wait().unwrap().message, "hello you")
+    });
+    let mut rude = std::net::TcpStream::connect(&fixture.tcp).unwrap();
+    rude.set_read_timeout(Some(LONG)).unwrap();
+    rude.write_all(b"no greeting").unwrap();
+    let end = rude.read(&mut [0]).map_err(|e| e.kind());
+    assert!(matches!(end, Ok(0) | Err(io::ErrorKind::ConnectionReset)), "{end:?}");
+    bounded(move || assert_eq!(client.say_hello(request("you")).wait().unwrap().message, "hello you"));
+    assert!(fixture.stop(LONG) < LONG);
+}
+
 /// How a transport misbehaves, within what sockets may do.
 #[derive(Debug, Clone, Copy)]
 enum Whim {

@@ -8,7 +8,10 @@ use std::{
     pin::Pin,
     task::{Context, Poll},
 };
-use tokio::time::{Instant, Sleep};
+use tokio::{
+    runtime::Handle,
+    time::{Instant, Sleep},
+};
 
 /// The tokio runtime that is current where its methods are called.
 #[derive(Debug, Clone, Copy, Default)]
@@ -33,7 +36,10 @@ impl Runtime for Tokio {
     }
 
     fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        tokio::spawn(task);
+        // A call on a channel whose runtime is gone may come from no runtime at all: it fails then, and does not panic.
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn(task);
+        }
     }
 }
 

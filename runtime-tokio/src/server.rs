@@ -151,7 +151,8 @@ impl<X: Executor> Server<X> {
     }
 
     /// Answers requests that are not gRPC, such as `GET /healthz`, in the task of the connection: `handler` must not
-    /// block. What it answers with `None` is refused (415 or 405). Request bodies are at most 1 MiB.
+    /// block. What it answers with `None` is refused (415 or 405). Request bodies of more than
+    /// 64,000 octets are answered 413.
     pub fn http(mut self, handler: impl Fn(&HttpRequest) -> Option<HttpResponse> + Send + Sync + 'static) -> Self {
         self.builder.http(Arc::new(handler));
         self

@@ -121,17 +121,19 @@ fn plain_requests_are_answered_by_the_handler() {
         let large = hand.ask(3, "GET", "/large", None, b"");
         assert_eq!((large.status(), large.body.len()), (200, 3 << 20));
 
-        let body: Vec<u8> = (0..100_000).map(|n| n as u8).collect();
+        let body: Vec<u8> = (0..50_000).map(|n| n as u8).collect();
         let echo = hand.ask(5, "PUT", "/echo", Some("text/plain"), &body);
         assert_eq!((echo.status(), echo.body == body), (200, true));
+        let too_large = hand.ask(7, "PUT", "/echo", Some("text/plain"), &[0; 100_000]);
+        assert_eq!(too_large.status(), 413);
 
-        let panic = hand.ask(7, "GET", "/panic", None, b"");
+        let panic = hand.ask(9, "GET", "/panic", None, b"");
         assert_eq!(panic.status(), 500);
 
         // What the handler leaves, a gRPC server refuses: PROTOCOL-HTTP2, "Requests".
-        let wrong = hand.ask(9, "POST", "/helloworld.Greeter/SayHello", Some("text/plain"), b"hi");
+        let wrong = hand.ask(11, "POST", "/helloworld.Greeter/SayHello", Some("text/plain"), b"hi");
         assert_eq!(wrong.status(), 415);
-        let nothing = hand.ask(11, "GET", "/nothing", None, b"");
+        let nothing = hand.ask(13, "GET", "/nothing", None, b"");
         assert!((400..500).contains(&nothing.status()), "{nothing:?}");
     }
 }

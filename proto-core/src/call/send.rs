@@ -4,7 +4,7 @@ use super::Call;
 use crate::{
     CallId, Metadata, Misuse, Payload, SendError, Status,
     conn::prefix,
-    shape::send::{self, Action, ClientSend, MISSING_CODE, MISSING_TEXT, SendState, ServerSend},
+    shape::send::{self, Action, ClientSend, MISSING_CODE, MISSING_TEXT, ServerSend},
     store::Which,
     stream::{Ending, Out, flag},
 };
@@ -12,8 +12,6 @@ use alloc::{boxed::Box, vec::Vec};
 
 /// Messages up to this share one segment; larger ones have a buffer of their own, which is then lent to the transport.
 const SHARED: usize = 4 << 10;
-/// A call with nothing queued may queue a message up to this although the connection's buffer is full.
-const LONE: usize = 16 << 10;
 /// Sending is over: it ended, or the call did.
 const OVER: u32 = flag::CLOSED | flag::CUT_SHORT | flag::SEND_ENDED;
 
@@ -63,7 +61,7 @@ impl Call<'_> {
     #[inline]
     fn admit(&mut self, len: usize) -> Result<Action, SendError<()>> {
         let cfg = &self.conn.cfg;
-        let (limit, max) = (cfg.send_buffer as usize, cfg.max_send_message as usize);
+        let max = cfg.max_send_message as usize;
         let crowded = self.conn.is_crowded();
         let client = self.conn.is_client();
         let slot = &mut self.conn.slots[self.s];
@@ -78,16 +76,13 @@ impl Call<'_> {
         if let Action::Misuse(misuse) = action {
             return Err(SendError::Refused((), misuse));
         }
-        // One message is always let in where only one may come, or where it is small: others must not stand still
-        // because some peers' calls do.
-        let lone = slot.out_len == 0 && (!crowded || len <= LONE || state == SendState::Sent);
-        if !lone && (crowded || slot.out_len + len + 5 > limit) {
-            if slot.out_len == 0 && !slot.has(flag::WANTS_ROOM) {
+        if !slot.admits(len, state, crowded, self.conn.queued, &self.conn.cfg) {
+            slot.set(flag::WANTS_ROOM);
+            if slot.out_len == 0 && !slot.has(flag::WAITING) {
+                slot.set(flag::WAITING);
                 let id = CallId { slot: self.s, generation: slot.generation };
                 self.conn.waiting.push_back(id);
             }
-            let slot = &mut self.conn.slots[self.s];
-            slot.set(flag::WANTS_ROOM);
             return Err(SendError::Blocked(()));
         }
         slot.sent = state;
@@ -99,6 +94,9 @@ impl Call<'_> {
         let slot = &mut self.conn.slots[self.s];
         slot.out.push_back(out);
         slot.out_len += octets;
+        if slot.pressing() > 0 {
+            self.conn.pressing += octets;
+        }
         if action == Action::SendClose {
             slot.set(flag::SEND_ENDED);
         }
@@ -118,7 +116,7 @@ impl Call<'_> {
         }
         let limit = self.conn.cfg.send_buffer as usize;
         if slot.out_len == 0 {
-            if self.conn.is_crowded() { LONE } else { limit }
+            if self.conn.is_crowded() { limit.min(crate::stream::LONE) } else { limit }
         } else if self.conn.is_crowded() {
             0
         } else {

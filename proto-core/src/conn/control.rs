@@ -159,6 +159,7 @@ impl Connection {
                     return self.stream_error(update.stream, ErrorCode::FLOW_CONTROL_ERROR, "the stream's window exceeds 2^31-1");
                 }
                 self.schedule(s);
+                self.tell_call_room(s);
                 Ok(())
             }
             None if self.is_idle_id(update.stream) => Err(Fatal::new(ErrorCode::PROTOCOL_ERROR, "WINDOW_UPDATE on an idle stream")),

@@ -23,6 +23,8 @@ const SMALL: usize = 256;
 const SEGMENT: usize = 2 << 10;
 /// Set aside for a message on the strength of its prefix alone, while `AHEAD` allows.
 const TRUST: u32 = 64 << 10;
+/// So many octets for streams that are gone count as one useless frame.
+const LATE: u32 = 1 << 20;
 /// Most octets of a connection set aside for messages that were announced and not received.
 const AHEAD: u32 = 4 << 20;
 
@@ -47,6 +49,8 @@ impl Connection {
         }
         slot.recv_window.consume(head.len);
         slot.set(flag::REMOTE_END);
+        self.forget_credit(s);
+        let slot = &mut self.slots[s];
         let (held, _) = shape::server(slot.receive, ServerInput::Message);
         (slot.receive, _) = shape::server(held, ServerInput::End);
         self.recv_window.consume(head.len);
@@ -112,6 +116,12 @@ impl Connection {
     fn data_for_nobody(&mut self, head: Head) -> Result<u32, Fatal> {
         if self.is_idle_id(head.stream) {
             return Err(Fatal::new(ErrorCode::PROTOCOL_ERROR, "DATA on an idle stream"));
+        }
+        // Cheap to drop, and on a long fast link much may be on its way (cases B53); but not for ever.
+        self.late += head.len;
+        if self.late > LATE {
+            self.late = 0;
+            self.guard.useless(self.now)?;
         }
         if !self.control.was_cut_off(head.stream) && !self.after_goaway(head.stream) {
             self.guard.useless(self.now)?;

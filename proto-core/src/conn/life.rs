@@ -22,6 +22,8 @@ use core::time::Duration;
 
 /// A server's answer that the peer does not take for so long is given up (attacks X12, X18).
 const STALL: Duration = Duration::from_secs(60);
+/// Octets that it must take in that time at least.
+const PACE: usize = 4 << 10;
 
 /// What `accept` tells about a request.
 #[derive(Debug, Clone, Copy)]
@@ -257,11 +259,11 @@ impl Connection {
     }
 
     /// A finished answer that waits for the peer's window does so for a bounded time.
-    /// It begins anew with every octet that goes, not with every look at it.
+    /// It begins anew with progress, not with every look at it.
     pub(super) fn bound_stall(&mut self, s: u32) {
         let until = self.now.saturating_add(STALL);
         let slot = &mut self.slots[s];
-        let moved = slot.stall.is_none() || slot.stall_len != slot.out_len;
+        let moved = slot.stall.is_none() || slot.stall_len.saturating_sub(slot.out_len) >= PACE;
         if self.role == Role::Server && slot.has(flag::SEND_ENDED) && !slot.has(flag::HELD) && moved {
             slot.stall = Some(until);
             slot.stall_len = slot.out_len;
@@ -313,7 +315,7 @@ impl Connection {
             self.rx_slot = NIL;
         }
         let slot = &mut self.slots[s];
-        if slot.has(flag::WANTS_ROOM) && !self.waiting.is_empty() {
+        if slot.has(flag::WAITING) {
             let id = CallId { slot: s, generation: slot.generation };
             self.waiting.retain(|waiting| *waiting != id);
         }
@@ -412,7 +414,9 @@ impl Connection {
             }
         }
         let slot = &mut self.slots[s];
+        self.pressing -= slot.pressing();
         self.queued -= core::mem::take(&mut slot.out_len);
+        self.tell_room();
     }
 
     // -- the connection -------------------------------------------------------------------------------------

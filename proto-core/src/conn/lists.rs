@@ -50,8 +50,12 @@ impl Connection {
         if slot.links.which != belongs {
             self.unlink(s);
             match belongs {
-                Which::Ready => self.ready.push(&mut self.slots, s),
+                Which::Ready => {
+                    self.pressing += self.slots[s].out_len;
+                    self.ready.push(&mut self.slots, s);
+                }
                 Which::Blocked => {
+                    self.pressing += self.slots[s].out_len;
                     self.blocked.push(&mut self.slots, s);
                     self.stalled(s);
                 }
@@ -77,6 +81,7 @@ impl Connection {
 
     #[inline]
     pub(super) fn unlink(&mut self, s: u32) {
+        self.pressing -= self.slots[s].pressing();
         match self.slots[s].links.which {
             Which::None => {}
             Which::Ready => self.ready.remove(&mut self.slots, s),
@@ -94,8 +99,18 @@ impl Connection {
             return;
         }
         while let Some(s) = self.blocked.pop(&mut self.slots) {
+            self.pressing -= self.slots[s].out_len;
             self.schedule(s);
         }
+        self.tell_room();
+    }
+
+    /// The next call that has something to frame.
+    #[inline]
+    pub(super) fn next_ready(&mut self) -> Option<u32> {
+        let s = self.ready.pop(&mut self.slots)?;
+        self.pressing -= self.slots[s].out_len;
+        Some(s)
     }
 
     /// The connection's window is used up: those who need it leave the ready list.

@@ -167,8 +167,12 @@ pub struct Connection {
     pub(crate) segment: Segment,
     /// Octets of messages that wait to be framed.
     pub(crate) queued: usize,
-    /// Calls with nothing queued whose `send` was refused because `queued` is at its limit. Entries may be stale.
+    /// Those of them that wait for the transport or the connection's window, not for their own stream's.
+    pub(crate) pressing: usize,
+    /// Calls with nothing queued whose `send` was refused because others press; the slot's flag says so.
     pub(crate) waiting: VecDeque<CallId>,
+    /// Octets of DATA that came for streams that are gone, since the guard was last told.
+    late: u32,
     outbox: Outbox,
     /// When the staged octets last moved, and how many had been written by then.
     moved: (Timestamp, u64),
@@ -232,7 +236,9 @@ impl Connection {
             block_out: Vec::new(),
             segment: Segment::default(),
             queued: 0,
+            pressing: 0,
             waiting: VecDeque::new(),
+            late: 0,
             outbox: Outbox::default(),
             moved: (now, 0),
             staged: (now, 0),

@@ -100,7 +100,7 @@ impl Connection {
         while self.outbox.len() < budget {
             if self.may_open() {
                 self.open_call();
-            } else if let Some(s) = self.ready.pop(&mut self.slots) {
+            } else if let Some(s) = self.next_ready() {
                 if !self.stage_fused(s) {
                     let left = budget.saturating_sub(self.outbox.len()).clamp(LEAST, QUANTUM);
                     self.stage_call(s, left);
@@ -112,9 +112,7 @@ impl Connection {
         if self.send_window.room() == 0 && !self.ready.is_empty() {
             self.block();
         }
-        if !self.waiting.is_empty() {
-            self.tell_room();
-        }
+        self.tell_room();
     }
 
     /// The ordinary answer in one go: head, one small message, OK.
@@ -279,7 +277,7 @@ impl Connection {
 
     /// Room came free in a call's own buffer.
     #[inline]
-    fn tell_call_room(&mut self, s: u32) {
+    pub(super) fn tell_call_room(&mut self, s: u32) {
         let slot = &self.slots[s];
         // A call with nothing queued is always let in, so the last octet framed is the latest moment to tell.
         if slot.has(flag::WANTS_ROOM) && (slot.out.is_empty() || slot.out_len <= self.cfg.send_buffer as usize / 2 && !self.is_crowded()) {
@@ -287,23 +285,29 @@ impl Connection {
         }
     }
 
-    /// Room came free in the connection's buffer: those who had nothing queued and were refused for want of it.
+    /// Less presses: those who had nothing queued and were refused may try again.
+    #[inline]
+    pub(super) fn tell_room(&mut self) {
+        if !self.waiting.is_empty() && self.pressing <= self.cfg.connection_send_buffer as usize / 2 {
+            self.tell_all_room();
+        }
+    }
+
     #[cold]
-    fn tell_room(&mut self) {
-        if self.queued <= self.cfg.connection_send_buffer as usize / 2 {
-            while let Some(id) = self.waiting.pop_front() {
-                let s = self.slots.find(id.slot, id.generation);
-                if s != NIL {
-                    self.push_writable(s);
-                }
+    fn tell_all_room(&mut self) {
+        while let Some(id) = self.waiting.pop_front() {
+            let s = self.slots.find(id.slot, id.generation);
+            if s != NIL {
+                self.slots[s].unset(flag::WAITING);
+                self.push_writable(s);
             }
         }
     }
 
-    /// The whole connection has more to send than it should hold.
+    /// More waits for the transport, or for the connection's window, than should.
     #[inline]
     pub(crate) fn is_crowded(&self) -> bool {
-        self.queued >= self.cfg.connection_send_buffer as usize
+        self.pressing >= self.cfg.connection_send_buffer as usize
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{Connection, Phase, Role, Timer, timer::earlier};
 use core::time::Duration;
 
-use crate::{CloseReason, Timestamp, error::ErrorCode, stream::flag};
+use crate::{CloseReason, Timestamp, error::ErrorCode, store::Which, stream::flag};
 
 /// Octets a second that a peer must read at least, beside `Config::write_timeout`.
 const SLOWEST: u64 = 1_024;
@@ -82,7 +82,11 @@ impl Connection {
     /// Ends the calls whose deadline has passed, and finds the next one.
     fn scan_deadlines(&mut self) {
         for s in self.slots.all() {
-            let slot = &self.slots[s];
+            let slot = &mut self.slots[s];
+            if slot.links.which == Which::Ready {
+                // The window came; the transport has its own deadline.
+                slot.stall = None;
+            }
             if slot.live && !slot.has(flag::CLOSED) && earlier(slot.deadline, slot.stall).is_some_and(|at| at <= self.now) {
                 self.deadline_passed(s);
             }

@@ -148,6 +148,9 @@ impl<'a> Stream<'a> {
             return Err(SendError::Blocked(octets));
         }
         slot.out_len += octets.len();
+        if slot.pressing() > 0 {
+            self.conn.pressing += octets.len();
+        }
         self.conn.queued += octets.len();
         if !octets.is_empty() {
             slot.out.push_back(Out::Raw { octets, lent: false });

@@ -1,11 +1,11 @@
 //! What is known of one stream. Slots are recycled with their buffers, so a steady state allocates nothing.
 
 use crate::{
-    Metadata, Payload, Shape, Status, Timestamp, Token,
+    Config, Metadata, Payload, Shape, Status, Timestamp, Token,
     error::ErrorCode,
     flow::{Credit, Window},
     shape::{recv::RecvState, send::SendState},
-    store::{Links, NIL},
+    store::{Links, NIL, Which},
 };
 use alloc::{boxed::Box, collections::VecDeque, vec::Vec};
 use bytes::Bytes;
@@ -52,9 +52,16 @@ pub(crate) mod flag {
     pub(crate) const PEER_RESET: u32 = 1 << 19;
     /// Client: the response is not gRPC; the first octets of its body will say more. `ending` has the status.
     pub(crate) const SNIPPET: u32 = 1 << 21;
+    /// Is in `Connection::waiting`.
+    pub(crate) const WAITING: u32 = 1 << 22;
     /// Client: the server certainly did not process it.
     pub(crate) const UNPROCESSED: u32 = 1 << 20;
 }
+
+/// A call with nothing queued may always queue a message up to this.
+pub(crate) const LONE: usize = 16 << 10;
+/// So many times the connection's send buffer may wait behind streams' windows before large messages wait at their senders.
+const STUCK: usize = 8;
 
 /// Something queued behind the head.
 #[derive(Debug)]
@@ -261,6 +268,29 @@ impl Slot {
         }
         if self.out.capacity() > 16 {
             self.out = VecDeque::new();
+        }
+    }
+
+    /// May a message of `len` octets be queued? `state`: of the sending half once it is.
+    ///
+    /// One message is always let in where only one may come, or where it is small: a call must not stand still because
+    /// others do. Large ones wait while the transport is behind, and while very much is stuck behind streams' windows,
+    /// unless their own stream's window takes them.
+    #[inline]
+    pub(crate) fn admits(&self, len: usize, state: SendState, crowded: bool, queued: usize, cfg: &Config) -> bool {
+        if self.out_len > 0 {
+            return !crowded && self.out_len + len + 5 <= cfg.send_buffer as usize;
+        }
+        let stuck = queued + len > STUCK * cfg.connection_send_buffer as usize;
+        state == SendState::Sent || len <= LONE || (!crowded && (!stuck || len + 5 <= self.send_window.room()))
+    }
+
+    /// Octets that it adds to `Connection::pressing`.
+    #[inline]
+    pub(crate) const fn pressing(&self) -> usize {
+        match self.links.which {
+            Which::Ready | Which::Blocked => self.out_len,
+            Which::None | Which::Opening => 0,
         }
     }
 

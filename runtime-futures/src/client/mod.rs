@@ -130,9 +130,17 @@ impl Channel {
 
     /// Hands a call to the connection; a channel that cannot connect any more ends it at once.
     fn start(&self, cell: &Arc<CallCell>) {
-        if let Err(status) = cell.queue().start(Arc::clone(cell)) {
-            cell.end(status, pintle_core::Metadata::new());
+        let queue = cell.queue();
+        let Err(mut status) = queue.start(Arc::clone(cell)) else { return };
+        // Its connection has ended since, or lost its task, which names no successor: the runtime of now makes one.
+        if let Some(successor) = self.shared.replace(&queue) {
+            cell.move_to(&successor);
+            match successor.start(Arc::clone(cell)) {
+                Ok(()) => return,
+                Err(refused) => status = refused,
+            }
         }
+        cell.end(status, pintle_core::Metadata::new());
     }
 }
 
@@ -142,13 +150,13 @@ impl Shared {
     }
 
     /// The connection behind `old` takes no more calls: gives new ones a queue of their own.
-    fn replace(self: &Arc<Self>, old: &Arc<Queue>, now: fn() -> pintle_core::Timestamp) -> Option<Arc<Queue>> {
+    fn replace(self: &Arc<Self>, old: &Arc<Queue>) -> Option<Arc<Queue>> {
         let plant = self.plant.as_ref()?;
         let mut current = self.lock();
         if !Arc::ptr_eq(&current, old) {
             return Some(Arc::clone(&current));
         }
-        let queue = Queue::new(now);
+        let queue = old.another();
         *current = Arc::clone(&queue);
         drop(current);
         plant(self, Arc::clone(&queue));

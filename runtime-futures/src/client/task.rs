@@ -79,7 +79,7 @@ async fn run<R: Runtime, S: Io, E: Endpoint>(
     endpoint: E,
     first: Vec<Starting>,
 ) {
-    let app = ClientApp { channel, queue: Arc::clone(queue), now: R::now, entries: Vec::new(), successor: None };
+    let app = ClientApp { channel, queue: Arc::clone(queue), entries: Vec::new(), successor: None };
     let mut driver = Driver::new(runtime, io, endpoint, app, Arc::clone(queue));
     first.into_iter().for_each(|call| queue.push(Command::Start(call)));
     poll_fn(|cx| driver.poll(cx)).await;
@@ -166,7 +166,6 @@ impl Waiting {
 struct ClientApp {
     channel: Weak<Shared>,
     queue: Arc<Queue>,
-    now: fn() -> Timestamp,
     /// By the core's slot.
     entries: Vec<Option<(CallId, Arc<CallCell>)>>,
     /// Takes the calls that this connection does not take any more.
@@ -208,7 +207,7 @@ impl ClientApp {
 
     fn successor(&mut self) -> Option<Arc<Queue>> {
         if self.successor.is_none() {
-            self.successor = self.channel.upgrade()?.replace(&self.queue, self.now);
+            self.successor = self.channel.upgrade()?.replace(&self.queue);
         }
         self.successor.clone()
     }
@@ -255,9 +254,12 @@ impl App for ClientApp {
 
     fn lost(&mut self, conn: &mut Connection) {
         let status = lost(&why(conn));
+        while let Some(event) = conn.poll_event() {
+            if let Event::Headers { call, .. } = event {
+                self.headers(conn, call);
+            }
+        }
         for (id, cell) in std::mem::take(&mut self.entries).into_iter().flatten() {
-            // Its head first, in case nobody asked for the event.
-            head(conn, id, &cell);
             match conn.call(id) {
                 Ok(call) => cell.bequeath(call, &status),
                 Err(_) => cell.end(status.clone(), Metadata::new()),

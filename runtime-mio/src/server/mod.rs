@@ -16,6 +16,8 @@ use std::{
 use turn::Loop;
 
 type Factory = Box<dyn Fn() -> Box<dyn Service> + Send + Sync>;
+/// The listeners of one loop.
+type Share = Vec<Listener>;
 
 /// What all loops of a server share.
 pub(crate) struct Setup {
@@ -177,7 +179,7 @@ impl Server {
     }
 
     /// The listeners of each loop.
-    fn share(self) -> Result<(Vec<Vec<Listener>>, Running, Arc<Setup>), ServeError> {
+    fn share(self) -> Result<(Vec<Share>, Running, Arc<Setup>), ServeError> {
         if self.listeners.is_empty() {
             return Err(ServeError::NoListener);
         }
@@ -225,7 +227,7 @@ pub struct Running {
 
 impl Running {
     /// A thread for each share, named from `first`; on error those that run are ended.
-    fn start_threads(&mut self, shares: Vec<Vec<Listener>>, setup: &Arc<Setup>, first: usize) -> Result<(), ServeError> {
+    fn start_threads(&mut self, shares: Vec<Share>, setup: &Arc<Setup>, first: usize) -> Result<(), ServeError> {
         let (report, started) = mpsc::channel();
         for (number, listeners) in (first..).zip(shares) {
             let (setup, control, report) = (Arc::clone(setup), self.control.clone(), report.clone());

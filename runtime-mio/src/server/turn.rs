@@ -12,6 +12,7 @@ use pintle_core::{Connection, Endpoint, Timestamp, Wants};
 use pintle_net::{AcceptError, Listener, SocketFile, accept_error, now};
 use std::{
     io, mem,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
@@ -279,9 +280,6 @@ impl Loop {
         while let Some((at, slot)) = self.timers.pop_due(self.now) {
             let Some(conn) = self.conns.at(slot).filter(|conn| conn.due == Some(at)) else { continue };
             conn.due = None;
-            if let Some(session) = &mut conn.session {
-                session.endpoint.handle_timeout(self.now);
-            }
             mark(&mut self.dirty, conn);
         }
         if self.drain.is_some_and(|end| end <= self.now) {
@@ -296,7 +294,9 @@ impl Loop {
             let Some(conn) = self.conns.at(slot) else { continue };
             conn.dirty = false;
             let Some(session) = conn.session.take() else { continue };
-            let alive = serve(&mut self.services, conn, session, self.now, &mut self.scratch);
+            let share = || serve(&mut self.services, conn, session, self.now, &mut self.scratch);
+            // A panic here is a layer's (or a bug of ours): it ends this connection, and no other.
+            let alive = catch_unwind(AssertUnwindSafe(share)).unwrap_or(false);
             if alive {
                 settle(conn, &mut self.dirty, &mut self.timers);
             } else {
@@ -323,6 +323,9 @@ fn serve(services: &mut Services, conn: &mut Conn, mut session: Box<Session>, no
     if let Some(until) = conn.closing {
         conn.session = Some(session);
         return until > now && !link.linger(scratch);
+    }
+    if conn.wants.deadline.is_some_and(|at| at <= now) {
+        session.endpoint.handle_timeout(now);
     }
     let mut hungry = conn.wants.read;
     for _ in 0..FAIR {

@@ -5,7 +5,7 @@
 mod heap;
 
 use bytes::Bytes;
-use heap::{lock, measure, measure_large};
+use heap::{measure, measure_large};
 use pintle_core::{
     CallOptions, Code, Config, Connection, Endpoint, Event, Recv, RequestHead, Routes, Shape, Status, Timestamp, Token,
     codec::{self, Codec, Prost},
@@ -67,7 +67,6 @@ fn unary(client: &mut Connection, server: &mut Connection, octets: &[u8]) {
 /// A steady-state unary call costs client and server together at most two allocations beyond the buffers of the two messages received.
 #[test]
 fn a_unary_call_allocates_next_to_nothing() {
-    let _turn = lock();
     let (mut client, mut server) = pair();
     for (size, buffers) in [(0, 0), (8, 0), (200, 0), (1_000, 2), (3_000, 2)] {
         let octets = vec![7; size];
@@ -82,7 +81,6 @@ fn a_unary_call_allocates_next_to_nothing() {
 /// Idle again after a thousand calls, a connection holds no more than after a few.
 #[test]
 fn calls_leave_nothing_behind() {
-    let _turn = lock();
     let (mut client, mut server) = pair();
     let large = vec![7; 60_000];
     let round = |client: &mut Connection, server: &mut Connection| {
@@ -102,7 +100,6 @@ fn within(slice: &[u8], whole: &[u8]) -> bool {
 /// A 100 kB `bytes` field goes from the struct to the slices of a gathering write without a copy.
 #[test]
 fn from_struct_to_iovec_without_a_copy() {
-    let _turn = lock();
     let (mut client, _) = pair();
     let blob = Blob { name: "large".into(), data: Bytes::from(vec![9; 100_000]) };
     let id = client.start(NOW, RequestHead::new(PATH, Shape::Unary), CallOptions::default()).expect("a call");
@@ -132,7 +129,6 @@ fn from_struct_to_iovec_without_a_copy() {
 /// From the socket's octets to the message: one allocation of its size, so at most one copy; from there to the struct: none.
 #[test]
 fn from_socket_to_struct_with_one_copy() {
-    let _turn = lock();
     let (mut client, mut server) = pair();
     let blob = Blob { name: "large".into(), data: Bytes::from(vec![9; 100_000]) };
     let id = client.start(NOW, RequestHead::new(PATH, Shape::Unary), CallOptions::default()).expect("a call");

@@ -8,7 +8,6 @@ mod heap;
 mod peer;
 
 use attack::*;
-use heap::lock;
 use peer::*;
 use pintle_core::{
     CloseReason, Config, Endpoint, ErrorCode, Event, Recv,
@@ -23,7 +22,6 @@ use std::time::Duration;
 /// X01 rapid reset (CVE-2023-44487): a request and its reset, again and again.
 #[test]
 fn x01_rapid_reset() {
-    let _turn = lock();
     let used = freed(|| {
         let mut peer = to_server(Cut::Whole);
         let (mut running, mut stream) = (Vec::new(), 1);
@@ -69,7 +67,6 @@ fn x01_rapid_reset() {
 /// X02 MadeYouReset (CVE-2025-8671): the server is made to reset.
 #[test]
 fn x02_made_you_reset() {
-    let _turn = lock();
     let primitives: [fn(u32) -> Vec<u8>; 6] = [
         |stream| window_update(stream, 0),
         |stream| window_update(stream, i32::MAX as u32),
@@ -105,7 +102,6 @@ fn x02_made_you_reset() {
 /// X03: bad requests from a peer that never reads the resets.
 #[test]
 fn x03_reset_flood_without_a_reader() {
-    let _turn = lock();
     let used = freed(|| {
         let mut peer = to_server(Cut::Whole);
         let bad = request_block("/S/M", &[("connection", b"close")]);
@@ -125,7 +121,6 @@ fn x03_reset_flood_without_a_reader() {
 /// X04: streams above the limit before our SETTINGS are acknowledged.
 #[test]
 fn x04_the_stream_limit_needs_no_acknowledgement() {
-    let _turn = lock();
     let used = freed(|| {
         let mut peer = fresh_to_server(&Config::default(), Cut::Whole);
         peer.send(PREFACE).send(&settings(&[]));
@@ -157,7 +152,6 @@ fn x04_the_stream_limit_needs_no_acknowledgement() {
 /// X05 ping flood (CVE-2019-9512), with and without a reader.
 #[test]
 fn x05_ping_flood() {
-    let _turn = lock();
     for reads in [false, true] {
         let used = freed(|| {
             let mut peer = to_server(Cut::Whole);
@@ -184,7 +178,6 @@ fn x05_ping_flood() {
 /// X06 settings flood (CVE-2019-9515): with 1 stream and with 100.
 #[test]
 fn x06_settings_flood() {
-    let _turn = lock();
     for streams in [1, 100] {
         let used = freed(|| {
             let mut peer = to_server(Cut::Whole);
@@ -203,7 +196,6 @@ fn x06_settings_flood() {
 /// X07 PRIORITY flood (CVE-2019-9513): no state, and an end.
 #[test]
 fn x07_priority_flood() {
-    let _turn = lock();
     let used = freed(|| {
         let mut peer = to_server(Cut::Whole);
         let rounds = flood(&mut peer, 100_000, true, |n| frame(PRIORITY, 0, 1 + 2 * n as u32, &[0, 0, 0, 0, 5]));
@@ -218,7 +210,6 @@ fn x07_priority_flood() {
 /// X08: windows of one octet, updates without end, and a huge window that nobody reads (CVE-2019-9511, -9517).
 #[test]
 fn x08_windows() {
-    let _turn = lock();
     // One octet at a time is slow, not wrong: each update brings out one DATA frame.
     let mut peer = to_server(Cut::Whole);
     peer.send(&settings(&[(4, 0)])).headers(1, true, REQUEST);
@@ -261,7 +252,6 @@ fn x08_windows() {
 /// X09 empty and tiny DATA (CVE-2019-9518, RUSTSEC-2026-0258).
 #[test]
 fn x09_small_data() {
-    let _turn = lock();
     // Five zero octets are an empty message, which is of use: 125 frames instead of 101.
     for (octets, most) in [(&b""[..], 110), (b"\0", 130)] {
         let used = freed(|| {
@@ -289,7 +279,6 @@ fn x09_small_data() {
 /// X32 frames of no use: no memory, an end, and a legitimate stream of cancels next to it that goes on.
 #[test]
 fn x32_useless_frames() {
-    let _turn = lock();
     for kind in [0x0a_u8, 0x10, 0xff] {
         let used = freed(|| {
             let mut peer = to_server(Cut::Whole);

@@ -8,7 +8,7 @@ mod heap;
 mod peer;
 
 use attack::*;
-use heap::{lock, measure};
+use heap::measure;
 use peer::*;
 use pintle_core::{
     CloseReason, Code, Config, Endpoint, ErrorCode, Event, Metadata, Recv, Shape,
@@ -23,7 +23,6 @@ use std::time::Duration;
 /// X10 fields without name and value (CVE-2019-9516).
 #[test]
 fn x10_empty_fields() {
-    let _turn = lock();
     let used = freed(|| {
         let mut peer = to_server(Cut::Whole);
         let mut block = REQUEST.to_vec();
@@ -42,7 +41,6 @@ fn x10_empty_fields() {
 /// X11 CONTINUATION flood (VU#421644), with full and with empty frames; and a block that never ends.
 #[test]
 fn x11_continuation_flood() {
-    let _turn = lock();
     for piece in [vec![0x82; 16_384], Vec::new(), vec![0x00]] {
         let used = freed(|| {
             let mut peer = to_server(Cut::Whole);
@@ -62,7 +60,6 @@ fn x11_continuation_flood() {
 /// X12 HPACK bombs: a large entry, or a tiny one, named again and again (CVE-2016-6581, CVE-2026-49975).
 #[test]
 fn x12_hpack_bombs() {
-    let _turn = lock();
     for value in [vec![b'v'; 3_900], vec![b'v'; 1]] {
         let used = freed(|| {
             let mut peer = to_server(Cut::Whole);
@@ -87,7 +84,6 @@ fn x12_hpack_bombs() {
 /// X13 HPACK's traps: a literal in single octets is linear, lengths are checked before anything is kept (CVE-2022-41723, CVE-2023-33953).
 #[test]
 fn x13_hpack_cpu_traps() {
-    let _turn = lock();
     let used = freed(|| {
         let mut peer = to_server(Cut::Octet);
         let mut block = REQUEST.to_vec();
@@ -114,7 +110,6 @@ fn x13_hpack_cpu_traps() {
 /// X14: whatever became of a request, its block has changed the table, and the next request still decodes right (CVE-2024-7246).
 #[test]
 fn x14_tables_stay_in_step() {
-    let _turn = lock();
     let bad: [&[(&str, &[u8])]; 5] =
         [&[("x-bin", b"!!!")], &[("connection", b"close")], &[("A", b"b")], &[("big", &[b'v'; 20_000])], &[("content-type", b"text/html")]];
     for (number, fields) in bad.iter().enumerate() {
@@ -157,7 +152,6 @@ fn x14_tables_stay_in_step() {
 /// X15, X16 header tricks: long known fields, and fields that smuggle, in requests and in trailers (CVE-2023-1428).
 #[test]
 fn x15_x16_header_tricks() {
-    let _turn = lock();
     let long = vec![b'x'; 9_000];
     let heads: [&[(&str, &[u8])]; 4] =
         [&[("te", &long)], &[(":unknown", &long)], &[("transfer-encoding", b"chunked")], &[("host", b"a"), ("host", b"b")]];
@@ -192,7 +186,6 @@ fn x15_x16_header_tricks() {
 /// X17 the slow ones: no preface, half a preface, an idle connection's memory.
 #[test]
 fn x17_slow_and_silent_peers() {
-    let _turn = lock();
     let config = Config::default();
     for start in [&b""[..], b"PRI * HT", PREFACE] {
         let mut peer = fresh_to_server(&config, Cut::Whole);
@@ -235,7 +228,6 @@ fn x17_slow_and_silent_peers() {
 /// X18: a window of zero, and never more; answers without messages still go out.
 #[test]
 fn x18_zero_window() {
-    let _turn = lock();
     let used = freed(|| {
         let mut peer = to_server(Cut::Whole);
         peer.send(&settings(&[(4, 0)]));
@@ -265,7 +257,6 @@ fn x18_zero_window() {
 /// X21: lengths that are announced and never come (CVE-2024-37168).
 #[test]
 fn x21_declared_lengths() {
-    let _turn = lock();
     let used = freed(|| {
         let mut peer = to_server(Cut::Whole);
         for n in 0..100 {
@@ -294,7 +285,6 @@ fn x21_declared_lengths() {
 /// X22 huge metadata, in both directions: one call fails, and far too much ends the connection.
 #[test]
 fn x22_huge_metadata() {
-    let _turn = lock();
     let used = freed(|| {
         let mut peer = to_client(Cut::Whole);
         let large = "m".repeat(15_000);
@@ -326,7 +316,6 @@ fn x22_huge_metadata() {
 /// X23 deadlines by the thousand, at both ends of what can be written, and clocks that jump.
 #[test]
 fn x23_deadlines() {
-    let _turn = lock();
     let used = freed(|| {
         let mut peer = to_server(Cut::Whole);
         let mut ended = 0;
@@ -357,7 +346,6 @@ fn x23_deadlines() {
 /// X24 path tricks: see `bugs_calls::b70`; here the encodings of the path (CVE-2026-33186).
 #[test]
 fn x24_path_tricks() {
-    let _turn = lock();
     let mut peer = to_server(Cut::Whole);
     let paths = [
         "/S\\M",
@@ -387,7 +375,6 @@ fn x24_path_tricks() {
 /// X29 settings that hang or blow up the sender: a call that cannot go on ends at its deadline.
 #[test]
 fn x29_settings_that_hang() {
-    let _turn = lock();
     for entries in [&[(3, 0)][..], &[(4, 0)], &[(6, 0)], &[(1, u32::MAX)], &[(1, 0)], &[(5, 16_777_215)]] {
         let mut peer = to_client_with(&Config::default(), Cut::Whole, entries);
         let deadline = peer.now.saturating_add(Duration::from_secs(1));
@@ -409,7 +396,6 @@ fn x29_settings_that_hang() {
 /// X30 PUSH_PROMISE, to both roles.
 #[test]
 fn x30_push_promise() {
-    let _turn = lock();
     for (stream, promised) in [(1, 2_u32), (0, 2), (1, 0), (1, 3)] {
         for flags in [0, END_HEADERS] {
             let octets = frame(PUSH_PROMISE, flags, stream, &[&promised.to_be_bytes(), REQUEST].concat());

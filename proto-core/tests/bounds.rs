@@ -59,7 +59,6 @@ fn sustained_small_messages_use_bounded_memory() {
     let (_, calls) = open(now, &mut client, &mut server, 20);
     let message = [7; 1_000];
     let (mut sent, mut buffer) = (0_u64, vec![0; 16 << 10]);
-    let _turn = heap::lock();
     let ((), used) = heap::measure(|| {
         while sent < 64 << 20 {
             for call in &calls {

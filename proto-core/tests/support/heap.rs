@@ -1,34 +1,51 @@
-//! An allocator that counts, for one thread at a time: tests that use it take [`lock`] first.
+//! An allocator that counts, each thread for itself: what other tests do meanwhile does not show.
 #![allow(dead_code, reason = "each test program uses its part")]
-#![allow(clippy::disallowed_types, reason = "tests take turns; the core has no lock")]
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},
-    sync::{
-        Mutex, MutexGuard,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
+    cell::Cell,
 };
 
 struct Counting;
 
-static COUNT: AtomicUsize = AtomicUsize::new(0);
-static LIVE: AtomicUsize = AtomicUsize::new(0);
-static PEAK: AtomicUsize = AtomicUsize::new(0);
-/// Allocations of at least `LARGE` octets.
-static LARGE: AtomicUsize = AtomicUsize::new(0);
-static LARGE_FROM: AtomicUsize = AtomicUsize::new(usize::MAX);
-
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
+#[derive(Clone, Copy)]
+struct Counters {
+    allocations: usize,
+    /// Allocations of at least `large_from` octets.
+    large: usize,
+    large_from: usize,
+    /// Octets allocated and not freed; negative where a thread frees what another allocated.
+    live: isize,
+    peak: isize,
+}
+
+thread_local! {
+    static COUNTERS: Cell<Counters> = const { Cell::new(Counters { allocations: 0, large: 0, large_from: usize::MAX, live: 0, peak: 0 }) };
+}
+
+fn update(change: impl FnOnce(&mut Counters)) {
+    // A thread that ends has no counters any more; nobody will ask for them.
+    let _ = COUNTERS.try_with(|cell| {
+        let mut counters = cell.get();
+        change(&mut counters);
+        cell.set(counters);
+    });
+}
+
 fn added(size: usize) {
-    COUNT.fetch_add(1, Relaxed);
-    if size >= LARGE_FROM.load(Relaxed) {
-        LARGE.fetch_add(1, Relaxed);
-    }
-    let live = LIVE.fetch_add(size, Relaxed) + size;
-    PEAK.fetch_max(live, Relaxed);
+    update(|counters| {
+        counters.allocations += 1;
+        counters.large += usize::from(size >= counters.large_from);
+        counters.live += size as isize;
+        counters.peak = counters.peak.max(counters.live);
+    });
+}
+
+fn removed(size: usize) {
+    update(|counters| counters.live -= size as isize);
 }
 
 // SAFETY: every call goes to the system's allocator with the arguments it came with; counting allocates nothing.
@@ -40,27 +57,20 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        LIVE.fetch_sub(layout.size(), Relaxed);
+        removed(layout.size());
         // SAFETY: the caller keeps `dealloc`'s contract, and the block came from `System`.
         unsafe { System.dealloc(block, layout) }
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        LIVE.fetch_sub(layout.size(), Relaxed);
+        removed(layout.size());
         added(size);
         // SAFETY: the caller keeps `realloc`'s contract, and the block came from `System`.
         unsafe { System.realloc(block, layout, size) }
     }
 }
 
-static TURN: Mutex<()> = Mutex::new(());
-
-/// The counters count one test at a time.
-pub(crate) fn lock() -> MutexGuard<'static, ()> {
-    TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
-/// What happened to the heap while `work` ran.
+/// What happened to the heap while some work ran on this thread.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Use {
     /// Allocations, reallocations included.
@@ -77,18 +87,21 @@ pub(crate) fn measure<T>(work: impl FnOnce() -> T) -> (T, Use) {
     measure_large(usize::MAX, work)
 }
 
+/// Calls may nest; the outer one's peak is then that of the last part only.
 pub(crate) fn measure_large<T>(large_from: usize, work: impl FnOnce() -> T) -> (T, Use) {
-    let live = LIVE.load(Relaxed);
-    PEAK.store(live, Relaxed);
-    LARGE_FROM.store(large_from, Relaxed);
-    let (count, large) = (COUNT.load(Relaxed), LARGE.load(Relaxed));
+    update(|counters| {
+        counters.large_from = large_from;
+        counters.peak = counters.live;
+    });
+    let before = COUNTERS.get();
     let result = work();
+    let after = COUNTERS.get();
+    update(|counters| counters.large_from = usize::MAX);
     let used = Use {
-        allocations: COUNT.load(Relaxed) - count,
-        large: LARGE.load(Relaxed) - large,
-        peak: PEAK.load(Relaxed).saturating_sub(live),
-        kept: LIVE.load(Relaxed) as isize - live as isize,
+        allocations: after.allocations - before.allocations,
+        large: after.large - before.large,
+        peak: (after.peak - before.live).max(0) as usize,
+        kept: after.live - before.live,
     };
-    LARGE_FROM.store(usize::MAX, Relaxed);
     (result, used)
 }

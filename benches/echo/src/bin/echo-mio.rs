@@ -10,7 +10,7 @@ impl EchoService for Service {
         call.reply(message);
     }
 
-    fn server_stream(&mut self, wish: StreamReq, mut out: Replies<Msg>) {
+    fn server_stream(&mut self, wish: StreamReq, out: Replies<Msg>) {
         let mut left = wish.count;
         out.produce(move |out| {
             while left > 0 {

@@ -25,7 +25,7 @@ struct Outer {
     #[prost(bytes = "bytes", tag = "3")]
     tail: Bytes,
     #[prost(message, optional, boxed, tag = "4")]
-    deeper: Option<Box<Outer>>,
+    deeper: Option<Box<Self>>,
 }
 
 fn sample(blob: Bytes) -> Outer {

@@ -8,7 +8,7 @@ use crate::{
     grpc::{Code, Origin, Status},
     hpack::{Decoder, Encoder, Indexing, static_entry},
 };
-use alloc::{format, string::ToString, vec, vec::Vec};
+use alloc::{string::ToString, vec, vec::Vec};
 
 type Pairs<'a> = &'a [(&'a str, &'a [u8])];
 
@@ -484,6 +484,6 @@ fn reasons_name_the_rule() {
         (call_with(":scheme", None), "a request without :scheme"),
         (call(&[(":path", b"/S/M")]), DUPLICATE),
     ] {
-        assert_eq!(request(&head).0.malformed, Some(reason), "{}", format!("{head:?}"));
+        assert_eq!(request(&head).0.malformed, Some(reason), "{head:?}");
     }
 }

@@ -21,7 +21,8 @@ pub fn tokio() -> Builder {
     core().and_tokio()
 }
 
-/// Messages, async clients and service traits on smol: the crate `pintle-smol`.
+/// Messages, async clients and service traits on smol. The crate `pintle-smol` is planned, not there yet: until then what
+/// this generates does not compile.
 pub fn smol() -> Builder {
     core().and_smol()
 }

@@ -1,4 +1,4 @@
-//! Bounds that a hostile reader of the code found missing: each test failed before its fix.
+//! Bounds on what a connection may hold, in octets and in time, each of which was missing once.
 
 #[path = "support/heap.rs"]
 mod heap;

@@ -1,6 +1,6 @@
 //! The server half of `pintle-futures`: services, their two executors, accepting connections and shutting down.
 //!
-//! Applications use `pintle-tokio` or `pintle-smol`. A runtime's own server is a [`Builder`], a [`Listener`] for its
+//! Applications use `pintle-tokio`. A runtime's own server is a [`Builder`], a [`Listener`] for its
 //! sockets, and [`serve`].
 
 mod app;

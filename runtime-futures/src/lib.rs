@@ -1,6 +1,6 @@
 //! What async runtimes share, over `core::future` alone: clients, and the task that owns a connection.
 //!
-//! Applications use `pintle-tokio` or `pintle-smol`, which implement [`Runtime`] and bring sockets. Use this crate and
+//! Applications use `pintle-tokio`, which implements [`Runtime`] and brings sockets. Use this crate and
 //! `pintle-futures-server` to bring Pintle to another runtime: implement [`Runtime`] (a clock, timers, tasks) and [`Io`]
 //! (a stream that is polled).
 //!

@@ -1,4 +1,4 @@
-//! What this crate asks of an async runtime. `pintle-tokio` and `pintle-smol` answer; so can you for your own.
+//! What this crate asks of an async runtime. `pintle-tokio` answers; so can you for your own.
 
 use pintle_core::Timestamp;
 use std::{

@@ -1,6 +1,6 @@
 //! What every std adapter of Pintle needs of sockets: addresses, listeners, connecting, accept errors, the clock.
 //!
-//! Users meet this crate only through `pintle-tokio`, `pintle-smol` and `pintle-mio`, which re-export [`Address`] and the
+//! Users meet this crate only through `pintle-tokio` and `pintle-mio`, which re-export [`Address`] and the
 //! errors. Nothing here knows HTTP/2 or gRPC.
 //!
 //! ```

@@ -27,8 +27,8 @@ impl GreeterService for Polite {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let server = Server::new().add(|| GreeterServer::new(Polite)).listen("127.0.0.1:50052")?;
-    std::thread::spawn(move || server.run());
+    // The closure makes a service for each loop. `spawn` runs the loops on threads of their own, `run` the first on this one.
+    let _server = Server::new().add(|| GreeterServer::new(Polite)).listen("127.0.0.1:50052")?.spawn()?;
 
     let client = GreeterClient::new(pintle_mio::connect("127.0.0.1:50052")?);
     let reply = client.say_hello(HelloRequest { name: "Ada".into() }).deadline(std::time::Duration::from_secs(1)).wait()?;

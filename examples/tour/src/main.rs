@@ -92,7 +92,12 @@ fn main() -> ExitCode {
     }
     progress.end();
     println!("{table}");
-    println!("{} cells, {} calls each, the median time of a call (streams carry several letters); {} wrong", progress.total, CALLS, wrong.len());
+    println!(
+        "{} cells, {} calls each, the median time of a call (streams carry several letters); {} wrong",
+        progress.total,
+        CALLS,
+        wrong.len()
+    );
     for line in &wrong {
         println!("WRONG: {line}");
     }

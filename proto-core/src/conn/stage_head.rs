@@ -163,7 +163,7 @@ impl Connection {
         add(b":path", &slot.path, Indexing::Add);
         add(b":authority", cfg.authority.as_bytes(), Indexing::Add);
         if let Some(deadline) = slot.deadline {
-            // From what remains now: time spent in the queue is the call's own (RFC of gRPC: PROTOCOL-HTTP2 "Timeout").
+            // From what remains now: time spent in the queue is the call's own (PROTOCOL-HTTP2, "Timeout").
             let left = deadline.saturating_since(self.now).as_micros() as u64;
             add(b"grpc-timeout", timeout::encode(left.max(1)).as_bytes(), Indexing::Without);
         }

@@ -14,7 +14,7 @@ h2() {
     printf '%s\n' "$answer"
 }
 
-for runtime in tokio mio; do
+for runtime in tokio smol mio; do
     serve "$runtime"
     url=http://127.0.0.1:$port
     method=$url/pintle.interop.Interop/Nothing

@@ -4,7 +4,7 @@ need nghttp nghttp2-client
 build_programs
 printf '\0\0\0\0\0' >"$scratch/empty"
 
-for runtime in tokio mio; do
+for runtime in tokio smol mio; do
     serve "$runtime"
     url=http://127.0.0.1:$port
     check "nghttp -> $runtime: GET on the raw floor" "$(timeout 20 nghttp --verbose "$url/hello" 2>&1 | tr -d "\0" || true)" \

@@ -14,10 +14,12 @@ if ! "$venv/bin/python" -c 'import grpc, grpc_tools' 2>/dev/null; then
 fi
 mkdir -p "$stubs"
 "$venv/bin/python" -m grpc_tools.protoc -I "$here/proto" --python_out="$stubs" --grpc_python_out="$stubs" interop.proto
+"$venv/bin/python" -m grpc_tools.protoc -I "$root/examples/proto" --python_out="$stubs" --grpc_python_out="$stubs" tour.proto
 
 programs=()
 if [[ " $* " != *" --self-test "* ]]; then
     build_programs
+    cargo build --quiet --manifest-path "$root/Cargo.toml" -p pintle-example-poll-loop -p pintle-example-in-loop -p superloop --bins
     programs=(--bin "$bin")
 fi
 # grpcio's own threads log at shutdown; the cases say all that matters.

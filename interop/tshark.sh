@@ -28,7 +28,7 @@ capture() {
 
 dissect() { tshark -r "$1" -d "tcp.port==$port,http2" "${@:2}" 2>/dev/null; }
 
-for runtime in tokio mio; do
+for runtime in tokio smol mio; do
     serve "$runtime"
     capture "$runtime"
     file=$scratch/$runtime.pcapng

@@ -21,8 +21,7 @@ pub fn tokio() -> Builder {
     core().and_tokio()
 }
 
-/// Messages, async clients and service traits on smol. The crate `pintle-smol` is planned, not there yet: until then what
-/// this generates does not compile.
+/// Messages, async clients and service traits on smol: the crate `pintle-smol`.
 pub fn smol() -> Builder {
     core().and_smol()
 }
@@ -32,7 +31,13 @@ pub fn mio() -> Builder {
     core().and_mio()
 }
 
-/// Messages, paths and shapes, for loops of one's own: the crate `pintle-core`.
+/// Messages, callback clients and callback service traits for a loop of one's own: the crate `pintle-callback`. The traits are those of
+/// [`mio()`]; its clients have no `connect`, for what connects is the loop.
+pub fn callback() -> Builder {
+    core().and_callback()
+}
+
+/// Messages, paths and shapes, for loops of one's own that want nothing more: the crate `pintle-core`.
 ///
 /// With `.descriptors(false)` only the messages are left, which need no crate of Pintle.
 pub fn core() -> Builder {
@@ -54,7 +59,7 @@ pub fn core() -> Builder {
     }
 }
 
-/// What to generate, and how. Begins with [`tokio()`], [`smol()`], [`mio()`] or [`core()`], ends with [`compile`](Self::compile).
+/// What to generate, and how. Begins with [`tokio()`], [`smol()`], [`mio()`], [`callback()`] or [`core()`], ends with [`compile`](Self::compile).
 #[must_use = "nothing is generated before `compile`"]
 pub struct Builder {
     prost: prost_build::Config,
@@ -79,6 +84,9 @@ struct Glue {
     module: &'static str,
 }
 
+/// The module of the only glue whose crate has no sockets.
+const ON_CALLBACK: &str = "on_callback";
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Style {
     Futures,
@@ -100,6 +108,11 @@ impl Builder {
     /// Glue for mio too, in the module `on_mio` of each package.
     pub fn and_mio(self) -> Self {
         self.and(Style::Callbacks, "::pintle_mio", "on_mio")
+    }
+
+    /// Glue for a loop of one's own too, in the module `on_callback` of each package.
+    pub fn and_callback(self) -> Self {
+        self.and(Style::Callbacks, "::pintle_callback", ON_CALLBACK)
     }
 
     fn and(mut self, style: Style, krate: &str, module: &'static str) -> Self {
@@ -297,7 +310,8 @@ impl Builder {
         if self.descriptors {
             tree.add_octets(self.set_file(), wire::without_source_info(descriptor_set)?);
         }
-        Ok(Generated { files: tree.files(), inputs: Vec::new() })
+        let crates: Vec<&str> = self.glue.iter().map(|glue| glue.krate.as_str()).chain([&*self.core, "::prost", "::prost_types"]).collect();
+        Ok(Generated { files: tree.files(&crates), inputs: Vec::new() })
     }
 
     fn target(&self) -> Result<PathBuf, Error> {
@@ -396,7 +410,7 @@ impl Builder {
         if services.is_empty() || !(self.client || self.server) {
             return;
         }
-        let options = Options { krate: &glue.krate, client: self.client, server: self.server };
+        let options = Options { krate: &glue.krate, client: self.client, server: self.server, connects: glue.module != ON_CALLBACK };
         let render = match glue.style {
             Style::Futures => glue::futures::service,
             Style::Callbacks => glue::callbacks::service,

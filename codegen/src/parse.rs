@@ -1,6 +1,9 @@
 //! From files to a descriptor set: protox, with our own look-up of files and our own words for what it finds wrong.
 
-use crate::error::{Error, Mark, Problem, Source};
+use crate::{
+    advice,
+    error::{Error, Mark, Problem, Source},
+};
 use miette::Diagnostic;
 use protox::file::{File, FileResolver, GoogleFileResolver};
 use std::{
@@ -168,15 +171,21 @@ impl Disk {
         {
             return Error::new(self.import_not_found(missing, source, error));
         }
+        let mut proto2 = false;
         let explain = |diagnostic: &dyn Diagnostic| {
-            let problem = explain_one(diagnostic, source);
-            match similar_type(&diagnostic.to_string(), seen.files.values()) {
-                Some(name) => problem.help(format!("a type with a similar name exists: `{name}`")),
-                None => problem,
+            let (message, marks) = (diagnostic.to_string(), marks(diagnostic));
+            let help = advice::advice(&message, source, marks.first(), seen.files.values());
+            if let Some(problem) = advice::no_syntax(&message, source, marks) {
+                return (!std::mem::replace(&mut proto2, true)).then_some(problem);
             }
+            let problem = explain_one(diagnostic, source);
+            Some(match help {
+                Some(help) => problem.help(help),
+                None => problem,
+            })
         };
-        let related = error.related().into_iter().flatten().map(explain);
-        Error::many([explain(error)].into_iter().chain(related).collect())
+        let first: &dyn Diagnostic = error;
+        Error::many([first].into_iter().chain(error.related().into_iter().flatten()).filter_map(explain).collect())
     }
 
     fn import_not_found(&self, name: &str, source: Option<&Arc<Source>>, error: &protox::Error) -> Problem {
@@ -238,31 +247,6 @@ fn explain_one(diagnostic: &dyn Diagnostic, source: Option<&Arc<Source>>) -> Pro
     }
 }
 
-/// For a name that is not defined: the type that was probably meant.
-fn similar_type<'a>(message: &str, sources: impl Iterator<Item = &'a Arc<Source>>) -> Option<&'a str> {
-    let wrong = message.strip_prefix("name '")?.strip_suffix("' is not defined")?;
-    let wrong = wrong.rsplit('.').next()?;
-    let words = |source: &'a Arc<Source>| source.text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
-    let types =
-        sources.flat_map(|source| words(source).zip(words(source).skip(1))).filter(|(keyword, _)| matches!(*keyword, "message" | "enum"));
-    let near = types.map(|(_, name)| (distance(wrong, name), name)).filter(|(distance, name)| *distance <= wrong.len().max(name.len()) / 3);
-    near.min().map(|(_, name)| name)
-}
-
-/// How many characters must be put in, taken out or changed to make one word of the other; case does not count.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().flat_map(char::to_lowercase).collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (index, a) in a.chars().flat_map(char::to_lowercase).enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], index + 1);
-        for (at, b) in b.iter().enumerate() {
-            let best = (diagonal + usize::from(a != *b)).min(row[at] + 1).min(row[at + 1] + 1);
-            diagonal = std::mem::replace(&mut row[at + 1], best);
-        }
-    }
-    row[b.len()]
-}
-
 /// protox's labels, the one that names the culprit first.
 fn marks(diagnostic: &dyn Diagnostic) -> Vec<Mark> {
     let labels = diagnostic.labels().into_iter().flatten();
@@ -305,18 +289,4 @@ fn slashes(path: &Path) -> String {
 
 fn current_dir() -> String {
     std::env::current_dir().map_or_else(|_| "a directory that is gone".to_owned(), |dir| dir.display().to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::distance;
-
-    #[test]
-    fn distances() {
-        let cases =
-            [("", "", 0), ("", "abc", 3), ("HelloRequst", "HelloRequest", 1), ("kitten", "sitting", 3), ("Foo", "foo", 0), ("abc", "", 3)];
-        for (a, b, expected) in cases {
-            assert_eq!((distance(a, b), distance(b, a)), (expected, expected), "{a} {b}");
-        }
-    }
 }

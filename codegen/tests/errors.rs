@@ -105,7 +105,81 @@ const CASES: &[Case] = &[
         column: 8,
         says: &["import \"google/api/http.proto\" was not found", "only google/protobuf/*.proto is built in"],
     },
+    Case {
+        source: "// No syntax.\nmessage A {\n  string a = 1;\n  string b = 2;\n}\n",
+        line: 1,
+        column: 1,
+        says: &["no `syntax` line", "::: ", "3 |   string a = 1;", "help: add `syntax = \"proto3\";` as the first line"],
+    },
+    Case {
+        source: "syntax = \"proto3\"\nmessage A {}\n",
+        line: 2,
+        column: 1,
+        says: &["expected ';'", "help: the line before does not end with `;`"],
+    },
+    Case {
+        source: "syntax = \"proto3\";\nmessage A {}\nservice S {\n  rpc Call(A) returns stream (A);\n}\n",
+        line: 4,
+        column: 23,
+        says: &["found 'stream'", "4 |   rpc Call(A) returns stream (A);", "`rpc Chat(stream Note) returns (stream Note);`"],
+    },
+    Case {
+        source: "syntax = \"proto3\";\nmessage A {}\nservice S {\n  rpc Call(streams A) returns (A);\n}\n",
+        line: 4,
+        column: 20,
+        says: &["found 'A'", "with `stream` inside the parentheses"],
+    },
+    Case {
+        source: "syntax = \"proto3\";\nmessage A {}\nservice S {\n  stream Call(A) returns (A);\n}\n",
+        line: 4,
+        column: 3,
+        says: &["expected 'rpc'", "a method is written `rpc Name(Request) returns (Reply);`"],
+    },
+    Case {
+        source: "syntax = \"proto3\";\nmessage A {}\nservice S {\n  rpc Call() returns (A);\n}\n",
+        line: 4,
+        column: 12,
+        says: &["found ')'", "google.protobuf.Empty", "import \"google/protobuf/empty.proto\";"],
+    },
+    Case {
+        source: "syntax = \"proto3\";\nmessage A {}\nservice S {\n  rpc Call(A) returns (stream string);\n}\n",
+        line: 4,
+        column: 31,
+        says: &["name 'string' is not defined", "a method takes and returns messages"],
+    },
+    Case {
+        source: "syntax = \"proto3\";\nmessage A {\n  stream A a = 1;\n}\n",
+        line: 3,
+        column: 12,
+        says: &["`repeated`", "`stream` is for methods"],
+    },
+    Case {
+        source: "syntax = \"proto3\";\nmessage A {\n  google.protobuf.Timestamp at = 1;\n}\n",
+        line: 3,
+        column: 3,
+        says: &["is not defined", "import \"google/protobuf/timestamp.proto\";"],
+    },
+    Case {
+        source: "syntax = \"proto3\";\nmessage A {\n  int a = 1;\n}\n",
+        line: 3,
+        column: 3,
+        says: &["'int' is not defined", "the type is called `int32` or `int64` here"],
+    },
+    Case { source: "syntax = \"proto3\";\nmessage A {\n  sting a = 1;\n}\n", line: 3, column: 3, says: &["similar name exists: `string`"] },
 ];
+
+/// What is said of a file that lacks its first line is said once, and what else is wrong with it too.
+#[test]
+fn a_missing_syntax_line_is_said_once() {
+    let dir = Dir::new(&[("a.proto", "message A {\n  string a = 1;\n  string b = 2;\n  int32 b = 3;\n}\n")]);
+    let shown = dir.generate(pintle_build::core(), &["a.proto"]).expect_err("no syntax").to_string();
+    assert_eq!(shown.matches("syntax").count(), 2, "the problem and its help:\n{shown}");
+    assert!(!shown.contains("proto2 syntax"), "{shown}");
+    // In a file that says proto2, each field is pointed out.
+    let dir = Dir::new(&[("a.proto", "syntax = \"proto2\";\nmessage A {\n  string a = 1;\n  string b = 2;\n}\n")]);
+    let shown = dir.generate(pintle_build::core(), &["a.proto"]).expect_err("no labels").to_string();
+    assert!(shown.contains("a.proto:3:3") && shown.contains("a.proto:4:3"), "{shown}");
+}
 
 #[test]
 fn broken_files_name_the_place() {

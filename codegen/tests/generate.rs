@@ -4,7 +4,7 @@ mod util;
 
 use pintle_build::{Builder, Generated};
 use protox::prost_reflect::{DescriptorPool, Value};
-use std::{fs, path::Path};
+use std::{fs, path::Path, process::Command};
 use util::{Dir, text};
 
 const GREETER: &str = r#"
@@ -169,6 +169,7 @@ fn crates_are_named_by_the_paths_that_were_given() {
         (pintle_build::tokio(), "::pintle_tokio::"),
         (pintle_build::smol(), "::pintle_smol::"),
         (pintle_build::mio(), "::pintle_mio::"),
+        (pintle_build::callback(), "::pintle_callback::"),
         (pintle_build::core(), "::pintle_core::"),
         (pintle_build::tokio().crate_path("crate::deps::rt"), "crate::deps::rt::"),
         (pintle_build::core().crate_path("crate::deps::core"), "crate::deps::core::"),
@@ -182,6 +183,64 @@ fn crates_are_named_by_the_paths_that_were_given() {
     let both = greeter(pintle_build::tokio().crate_path("crate::a").and_mio().crate_path("crate::b").descriptors(false));
     assert!(both.contains("pub mod on_tokio") && both.contains("pub mod on_mio"), "{both}");
     assert!(both.contains("crate::a::Sender<super::Hello>") && both.contains("crate::b::Replies<super::Hello>"), "{both}");
+}
+
+#[test]
+fn only_crates_with_sockets_connect() {
+    let of = |builder: Builder| greeter(builder).contains("fn connect(address");
+    assert!(of(pintle_build::mio()) && of(pintle_build::tokio().and_mio()) && !of(pintle_build::callback()));
+}
+
+/// What rustc says first of a crate that is not there shows what to add to Cargo.toml.
+#[test]
+fn a_missing_crate_is_explained_by_the_first_error() {
+    let rustc = |builder: Builder| {
+        let dir = Dir::new(&[("greeter.proto", GREETER)]);
+        for (name, content) in dir.generate(builder, &["greeter.proto"]).expect("the file is good").files {
+            fs::write(dir.path(&name), content).expect("the temporary directory can be written");
+        }
+        let mut command = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+        command
+            .args(["--edition", "2024", "--crate-type", "lib", "--emit", "metadata", "--out-dir"])
+            .arg(dir.path(""))
+            .arg(dir.path("pintle.rs"));
+        let output = command.output().expect("rustc comes with Rust");
+        assert!(!output.status.success(), "there are no crates");
+        String::from_utf8(output.stderr).expect("rustc writes UTF-8")
+    };
+    for (builder, krate) in [
+        (pintle_build::tokio(), "pintle-tokio"),
+        (pintle_build::smol(), "pintle-smol"),
+        (pintle_build::mio(), "pintle-mio"),
+        (pintle_build::core(), "pintle-core"),
+    ] {
+        let shown = rustc(builder);
+        let errors: Vec<&str> = shown.split("error").filter(|part| !part.is_empty()).collect();
+        let needed = [(krate.replace('-', "_"), krate), ("prost".to_owned(), "prost = { version = \"0.14\"")];
+        for (error, (name, dependency)) in errors.iter().zip(&needed) {
+            assert!(error.contains(&format!("can't find crate for `{name}`")), "{shown}");
+            assert!(error.contains("Add it to [dependencies] in Cargo.toml:"), "{shown}");
+            assert!(error.contains(&format!("{name} as _; // {dependency}")), "{shown}");
+        }
+    }
+}
+
+#[test]
+fn only_crates_that_are_used_are_asked_for() {
+    let asked = |builder: Builder, source: &str| {
+        let dir = Dir::new(&[("a.proto", source)]);
+        let code = text(&dir.generate(builder, &["a.proto"]).expect("the file is good"), "pintle.rs");
+        code.lines().filter_map(|line| line.trim().split_once(" as _;")).map(|(name, _)| name.to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(asked(pintle_build::tokio(), GREETER), ["pintle_tokio", "prost"]);
+    assert_eq!(asked(pintle_build::tokio().and_mio(), GREETER), ["pintle_tokio", "pintle_mio", "prost"]);
+    assert_eq!(asked(pintle_build::core(), GREETER), ["pintle_core", "prost"]);
+    assert_eq!(asked(pintle_build::core().descriptors(false), GREETER), ["prost"]);
+    assert_eq!(asked(pintle_build::tokio().crate_path("crate::pintle_tokio").prost_path("crate::prost"), GREETER), [""; 0]);
+    // What a comment names is not used.
+    let time = "syntax = \"proto3\"; import \"google/protobuf/timestamp.proto\";\n";
+    let other = format!("{time}// Not a ::pintle_core::Code.\nmessage A {{ google.protobuf.Timestamp at = 1; }}");
+    assert_eq!(asked(pintle_build::core(), &other), ["prost", "prost_types"]);
 }
 
 #[test]

@@ -14,6 +14,7 @@ import time
 import traceback
 
 import client
+import loops
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 # Longer than any case needs on a slow machine; a case that takes this long hangs.
@@ -140,10 +141,14 @@ def main():
         if args.self_test:
             grpcio_to_pintle(tally, [sys.executable, os.path.join(HERE, "server.py")], "grpcio", directory)
         else:
-            for runtime in args.runtime or ["tokio", "mio"]:
+            chosen = args.runtime or ["tokio", "smol", "mio", *loops.PROGRAMS]
+            runtimes = [name for name in chosen if name not in loops.PROGRAMS]
+            for runtime in runtimes:
                 command = [os.path.join(args.bin, "interop-server"), "--runtime", runtime]
                 grpcio_to_pintle(tally, command, runtime, directory)
-            pintle_to_grpcio(tally, os.path.join(args.bin, "interop-client"), args.runtime or ["tokio", "mio", "mio-local"], directory)
+            pintle_to_grpcio(tally, os.path.join(args.bin, "interop-client"), runtimes if args.runtime else ["tokio", "smol", "mio", "mio-local"], directory)
+            for name in (name for name in chosen if name in loops.PROGRAMS):
+                loops.run(tally, name, directory, args.bin, Server)
         # `finish` leaves by os._exit, which removes nothing.
     tally.finish()
 

@@ -4,6 +4,8 @@
 pub mod expect;
 pub mod mio_client;
 pub mod mio_server;
+pub mod smol_client;
+pub mod smol_server;
 pub mod tokio_client;
 pub mod tokio_server;
 

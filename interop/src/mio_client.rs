@@ -151,7 +151,7 @@ fn metadata<C: Caller>(client: &InteropClient<C>) -> Result<(), Wrong> {
         };
     }
     let reply = call.wait_response()?;
-    equal("initial metadata", &expect::fields(&reply.metadata), &expect::sorted(expect::initial()))?;
+    equal("initial metadata", &expect::fields(&reply.headers), &expect::sorted(expect::initial()))?;
     equal("trailing metadata", &expect::fields(&reply.trailers), &expect::sorted(expect::trailing()))
 }
 

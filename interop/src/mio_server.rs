@@ -9,7 +9,7 @@ use crate::{
         on_mio::{InteropServer, InteropService},
     },
 };
-use pintle_mio::{Code, Config, HttpResponse, Metadata, Receiver, Replies, SendError, Server, Status, Unary};
+use pintle_mio::{Code, HttpResponse, Metadata, Receiver, Replies, Server, Status, Unary};
 use std::{
     collections::{HashMap, HashSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -23,17 +23,15 @@ use std::{
 /// An address cannot be listened at.
 pub fn serve(addresses: &[String]) -> Result<(), Wrong> {
     let board = Board::default();
-    let mut config = Config::default();
-    configure(&mut config);
     let mut server =
-        Server::new().config(config).add(move || InteropServer::new(Service { board: board.clone(), gathered: HashMap::new() }));
+        Server::new().configure(configure).add(move || InteropServer::new(Service { board: board.clone(), gathered: HashMap::new() }));
     server = server.http(|request| {
         matches!(request.method.as_str(), "GET" | "HEAD").then(|| HttpResponse::text(hello(&request.method, &request.path)))
     });
     for address in addresses {
         server = server.listen(address)?;
     }
-    for address in server.local_addrs()? {
+    for address in server.local_addresses() {
         println!("listening {address}");
     }
     Ok(server.run()?)
@@ -112,7 +110,10 @@ impl InteropService for Service {
     }
 
     fn chat(&mut self, out: Replies<Item>) -> Box<dyn Receiver<Item>> {
-        Box::new(Chatting { out, waiting: None })
+        out.answer_each(|item, answers| {
+            answers.push(expect::answer(item));
+            Ok(())
+        })
     }
 
     fn nothing(&mut self, _: Empty, call: Unary<Empty>) {
@@ -186,37 +187,5 @@ impl Receiver<Item> for Collecting {
         if let Some(call) = self.call.take() {
             call.reply(std::mem::take(&mut self.summary));
         }
-    }
-}
-
-struct Chatting {
-    out: Replies<Item>,
-    /// An answer that came back because the client does not read.
-    waiting: Option<Item>,
-}
-
-impl Chatting {
-    fn answer(&mut self, item: Item) {
-        if let Err(SendError::Blocked(item)) = self.out.send(item) {
-            self.waiting = Some(item);
-            self.out.pause(); // neither messages nor their end are delivered until `resume`
-        }
-    }
-}
-
-impl Receiver<Item> for Chatting {
-    fn on_message(&mut self, item: Item) {
-        self.answer(expect::answer(item));
-    }
-
-    fn on_ready(&mut self) {
-        if let Some(item) = self.waiting.take() {
-            self.out.resume();
-            self.answer(item);
-        }
-    }
-
-    fn on_end(&mut self) {
-        self.out.finish(Status::ok());
     }
 }

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-const RUNTIMES: [&str; 2] = ["tokio", "mio"];
+const RUNTIMES: [&str; 3] = ["tokio", "smol", "mio"];
 /// Nothing here takes long; what takes this long hangs.
 const PATIENCE: Duration = Duration::from_secs(30);
 

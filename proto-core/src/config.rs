@@ -9,7 +9,9 @@ use core::{fmt, time::Duration};
 pub struct Config {
     /// Streams that the peer may have open at once (SETTINGS_MAX_CONCURRENT_STREAMS), and running handlers. Default 100.
     pub max_concurrent_streams: u32,
-    /// Receive window of a stream, octets, 65,535 to 2^31-1. Default 131,072.
+    /// Receive window of a stream, octets, 1,024 to 2^31-1; with `accept_http` at least 65,535, so that a body fits. Default 131,072.
+    /// Below 65,535, a client may send more until it has read our SETTINGS (RFC 9113 §6.9.3): till then `recv_budget` counts, and at
+    /// half of it `Wants::read` becomes false.
     pub initial_window: u32,
     /// Receive window of the connection, octets, 65,535 to 2^31-1. Default 1 MiB.
     pub connection_window: u32,
@@ -116,7 +118,8 @@ impl Config {
         let window = 65_535..=i32::MAX as u32;
         let floor = u64::from(self.max_concurrent_streams) * u64::from(self.initial_window) + u64::from(self.max_recv_message);
         let rules = [
-            (window.contains(&self.initial_window), "initial_window must be 65,535 to 2^31-1"),
+            ((1_024..=i32::MAX as u32).contains(&self.initial_window), "initial_window must be 1,024 to 2^31-1"),
+            (!self.accept_http || window.contains(&self.initial_window), "initial_window must be at least 65,535 with accept_http"),
             (window.contains(&self.connection_window), "connection_window must be 65,535 to 2^31-1"),
             ((16_384..=16_777_215).contains(&self.max_frame), "max_frame must be 16,384 to 16,777,215"),
             (self.recv_budget >= floor, "recv_budget must be at least max_concurrent_streams * initial_window + max_recv_message"),

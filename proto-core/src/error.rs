@@ -50,6 +50,7 @@ impl fmt::Display for CloseReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Local => f.write_str("closed by us"),
+            Self::Peer { code: ErrorCode::NO_ERROR } => f.write_str("the peer has shut down (GOAWAY NO_ERROR)"),
             Self::Peer { code } => write!(f, "the peer closed the connection with GOAWAY {code}"),
             Self::Protocol { code, what } => write!(f, "the peer broke the protocol: {what} ({code})"),
             Self::Timeout { what } => write!(f, "timed out: {what}"),

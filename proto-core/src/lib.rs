@@ -1,7 +1,7 @@
 //! gRPC as a state machine: bytes and time in, bytes and events out.
 //!
 //! The core does no I/O, reads no clock, spawns nothing, takes no lock. A [`Connection`] is one HTTP/2 connection, client
-//! or server; a driver (pintle-tokio, pintle-mio, or a loop of your own) moves its octets through the [`Endpoint`] trait,
+//! or server; a driver (pintle-tokio, pintle-smol, pintle-mio, or a loop of your own) moves its octets through the [`Endpoint`] trait,
 //! drains its [`Event`]s and works on its [`Call`]s. `no_std` + `alloc`.
 //!
 //! A whole call between two ends, with no socket in sight:
@@ -44,12 +44,16 @@
 //! | feature | adds |
 //! | --- | --- |
 //! | `prost` (default) | [`codec::Prost`] |
+//! | `record` | `tape`: a flight recorder, and its replay |
 //! | `testing` | `testing`: a virtual clock, a simulated link, properties |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![no_std]
 #![deny(unsafe_code)]
 
 extern crate alloc;
+
+#[macro_use]
+mod tap;
 
 mod call;
 pub mod codec;
@@ -63,10 +67,13 @@ pub mod grpc;
 #[doc(hidden)]
 pub mod hpack;
 pub mod http;
+pub mod pair;
 pub mod payload;
 pub mod shape;
 mod store;
 mod stream;
+#[cfg(feature = "record")]
+pub mod tape;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod time;

@@ -2,11 +2,10 @@
 //! thread but the test's. So every order of events can be had.
 
 use pintle_callback::{
-    Client, Command, Engine, Incoming, Mailbox, Method, Peer, Place, Receiver, Replies, Request, Service, Services, Session, Stack, Unary,
-    kind,
+    Client, Command, Engine, Incoming, Mailbox, Method, Place, Receiver, Replies, Request, Service, Services, Session, Stack, Unary, kind,
 };
 use pintle_core::{Code, Config, Connection, Endpoint, SendError, Shape, Status, bytes::Bytes, codec::Raw};
-use pintle_net::now;
+use pintle_net::{Peer, now};
 use std::{
     cell::RefCell,
     rc::Rc,
@@ -17,11 +16,12 @@ use std::{
     },
 };
 
-const METHODS: [Method; 4] = [
+const METHODS: [Method; 5] = [
     Method::new("/test.Test/Unary", Shape::Unary),
     Method::new("/test.Test/Many", Shape::ServerStreaming),
     Method::new("/test.Test/Collect", Shape::ClientStreaming),
     Method::new("/test.Test/Both", Shape::Bidi),
+    Method::new("/test.Test/Each", Shape::Bidi),
 ];
 
 /// What the service was given and has not answered.
@@ -53,6 +53,19 @@ impl Service for Test {
             3 => call.bidi::<Raw, Raw>(|out| {
                 kept.borrow_mut().streams.push(out);
                 Box::new(Both(Rc::clone(kept)))
+            }),
+            4 => call.bidi::<Raw, Raw>(|out| {
+                let kept = Rc::clone(kept);
+                out.answer_each(move |message: Bytes, replies| {
+                    kept.borrow_mut().told.push("message");
+                    match &message[..] {
+                        b"none" => {}
+                        b"fail" => return Err(Status::aborted("as it was asked to")),
+                        b"too large" => replies.push(vec![0; 2 << 20].into()),
+                        _ => replies.extend([message.clone(), message]),
+                    }
+                    Ok(())
+                })
             }),
             _ => call.unimplemented(),
         }
@@ -126,8 +139,10 @@ impl World {
         let mailbox = Arc::new(Mailbox::new(move || {
             counter.fetch_add(1, Ordering::Relaxed);
         }));
-        let core = Connection::server(&Config::default(), services.routes().clone(), now());
-        let place = Arc::new(Place { mailbox: Arc::clone(&mailbox), key: 1, peer: Peer::Other });
+        let mut config = Config::default();
+        config.max_send_message = 1 << 20;
+        let core = Connection::server(&config, services.routes().clone(), now());
+        let place = Arc::new(Place { mailbox: Arc::clone(&mailbox), key: 1, peer: Peer::Other("memory".into()) });
         let session = Some(Box::new(Session::new(Stack::Plain(core), place)));
         let (client, engine) = Client::new(|| ());
         (Self { services, session, mailbox, wakes, kept, core: Connection::client(&Config::default(), now()), engine }, client)
@@ -279,6 +294,23 @@ fn the_end_of_the_connection_ends_every_call() {
 }
 
 #[test]
+fn only_who_speaks_grpc_is_worth_connecting_to_again() {
+    for (octets, again) in [(&b"HTTP/1.1 400 Bad Request\r\n\r\n"[..], false), (b"", true)] {
+        let (mut world, client) = World::new();
+        let told = world.unary(&client, b"kept");
+        // The server's preface has come already: a core that has seen nothing yet.
+        world.core = Connection::client(&Config::default(), now());
+        world.core.recv_slice(now(), octets);
+        world.core.recv_eof(now());
+        world.engine.dispatch(&mut world.core);
+        world.engine.end(&mut world.core);
+        let status = told.try_recv().unwrap().unwrap_err();
+        assert_eq!(status.code(), Code::Unavailable, "{status}");
+        assert_eq!(status.message().contains("connect again"), again, "{status}");
+    }
+}
+
+#[test]
 fn a_kept_handle_is_told_when_its_client_goes() {
     let (mut world, client) = World::new();
     let _told = world.unary(&client, b"kept");
@@ -355,6 +387,74 @@ fn a_callback_that_finishes_does_not_overtake_other_threads() {
     }
     assert_eq!(replies.try_next().unwrap(), Some(None));
     assert_eq!(world.kept.borrow().told, ["dropped"]);
+}
+
+#[test]
+fn each_message_is_answered_in_order_and_the_call_ends_after_them() {
+    let (mut world, client) = World::new();
+    let each = || Request::<_, Raw, Raw, kind::Bidi>::bidi(&client, METHODS[4].path).open().unwrap();
+    let (mut requests, mut replies) = each();
+    for request in ["a", "none", "b"] {
+        requests.send(request.into()).unwrap();
+    }
+    world.settle();
+    for reply in ["a", "a", "b", "b"] {
+        assert_eq!(replies.try_next().unwrap(), Some(Some(reply.into())));
+    }
+    assert_eq!(replies.try_next().unwrap(), None, "the client has not ended it");
+    requests.close();
+    world.settle();
+    assert_eq!(replies.try_next().unwrap(), Some(None));
+
+    for (request, code) in [("fail", Code::Aborted), ("too large", Code::Internal)] {
+        let (mut requests, mut replies) = each();
+        requests.send("a".into()).unwrap();
+        requests.send(request.into()).unwrap();
+        world.settle();
+        assert_eq!(replies.try_next().unwrap(), Some(Some("a".into())));
+        assert_eq!(replies.try_next().unwrap(), Some(Some("a".into())));
+        assert_eq!(replies.try_next().unwrap_err().code(), code);
+    }
+    assert!(world.session.as_deref_mut().unwrap().core().is_idle());
+}
+
+#[test]
+fn who_does_not_read_its_answers_has_no_more_messages_answered() {
+    let (mut world, client) = World::new();
+    let (mut requests, mut replies) = Request::<_, Raw, Raw, kind::Bidi>::bidi(&client, METHODS[4].path).open().unwrap();
+    let mut sent = 0_usize;
+    // Until the client itself is held back; 10 MB are more than all that lies between.
+    while sent < 1_000 {
+        let message = Bytes::from(vec![u8::try_from(sent % 251).unwrap(); 10_000]);
+        if requests.try_send(message).is_ok() {
+            sent += 1;
+        } else {
+            let before = world.kept.borrow().told.len();
+            world.settle();
+            if world.kept.borrow().told.len() == before {
+                break;
+            }
+        }
+        world.settle();
+    }
+    let answered = world.kept.borrow().told.len();
+    assert!(answered < sent, "{answered} of {sent} messages were taken though no answer is read");
+    requests.close();
+    // Now it reads: all come, in order, then the end.
+    for number in 0..2 * sent {
+        let mut next = replies.try_next().unwrap();
+        for _ in 0..100 {
+            if next.is_none() {
+                world.settle();
+                next = replies.try_next().unwrap();
+            }
+        }
+        let reply = next.expect("it does not stop").expect("there are more");
+        assert_eq!((reply.len(), usize::from(reply[0])), (10_000, number / 2 % 251));
+    }
+    world.settle();
+    assert_eq!(replies.try_next().unwrap(), Some(None));
+    assert_eq!(world.kept.borrow().told.len(), sent);
 }
 
 #[test]

@@ -1,19 +1,24 @@
 //! The server half of `pintle-futures`: services, their two executors, accepting connections and shutting down.
 //!
-//! Applications use `pintle-tokio`. A runtime's own server is a [`Builder`], a [`Listener`] for its
-//! sockets, and [`serve`].
+//! Applications use `pintle-tokio` or `pintle-smol`. A runtime has the [`Server`] when it implements [`Listening`], and its
+//! inline executor when it implements [`LocalRuntime`].
 
 mod app;
 mod context;
+mod in_process;
 mod inline;
 mod serve;
+mod server;
 mod spawn;
 
 pub use app::HttpHandler;
-pub use context::{Cancellation, Context, Credentials, Peer};
+pub use context::{Cancellation, Context};
+pub use in_process::InProcess;
 pub use inline::{Inline, InlineCall};
 pub use pintle_core::http::{Request as HttpRequest, Response as HttpResponse};
-pub use serve::{AcceptFailure, Lease, Listener, LocalRuntime, Serve, serve};
+pub use pintle_net::{Credentials, Peer};
+pub use serve::{Lease, Listener, Listening, LocalRuntime, Serve, serve};
+pub use server::{ConnectionServer, ServeError, Server};
 pub use spawn::{Spawn, SpawnCall};
 
 use pintle_core::{Config, ConfigError, Connection, Endpoint, Routes, Shape, grpc::InvalidRoute};
@@ -21,7 +26,11 @@ use pintle_futures::{
     Io, Runtime,
     owner::{Driver, Queue},
 };
-use std::{fmt, future::poll_fn, sync::Arc};
+use std::{
+    fmt,
+    future::{Future, poll_fn},
+    sync::Arc,
+};
 
 /// A method that a service has: its path and shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,6 +69,19 @@ pub trait LocalService: Methods + 'static {
 pub trait Executor: 'static {
     /// A service of this kind, made into an object.
     type Service: ?Sized + Methods;
+}
+
+/// An executor on runtime `R`: all of them are, [`Spawn`] only on its own.
+pub trait Runs<R: Runtime>: Executor + Sized {
+    /// Serves one connection until it ends; `queue` reaches it.
+    #[doc(hidden)]
+    fn run<S: Io, E: Endpoint>(
+        acceptor: &Acceptor<R, Self>,
+        io: S,
+        peer: Peer,
+        layer: impl FnOnce(Connection) -> E,
+        queue: &Arc<Queue>,
+    ) -> impl Future<Output = ()>;
 }
 
 /// The services of a server and its settings, before it serves.
@@ -169,52 +191,56 @@ impl<R, X: Executor> fmt::Debug for Acceptor<R, X> {
     }
 }
 
-impl<R: Runtime> Acceptor<R, Spawn<R>> {
-    /// Serves one connection over any stream until it ends.
+impl<R: Runtime, X: Runs<R>> Acceptor<R, X> {
+    /// Serves one connection over any stream until it ends. With [`Inline`] the future must stay on its thread.
     pub async fn serve_connection<S: Io>(&self, io: S, peer: Peer) {
         self.serve_layered(io, peer, |connection| connection).await;
     }
 
     /// Serves one connection through a layer on the [`Endpoint`] seam: TLS, a recorder, a proxy's preamble.
     pub async fn serve_layered<S: Io, E: Endpoint>(&self, io: S, peer: Peer, layer: impl FnOnce(Connection) -> E) {
-        self.run(io, peer, layer, &Queue::new(R::now)).await;
-    }
-
-    pub(crate) async fn run<S: Io, E: Endpoint>(&self, io: S, peer: Peer, layer: impl FnOnce(Connection) -> E, queue: &Arc<Queue>) {
-        let executor = spawn::Spawner { runtime: self.runtime.clone(), shared: Arc::clone(&self.shared) };
-        drive(&self.runtime, &self.shared, executor, io, peer, layer, queue).await;
+        X::run(self, io, peer, layer, &Queue::new(R::now)).await;
     }
 }
 
-impl<R: Runtime> Acceptor<R, Inline> {
-    /// Serves one connection over any stream until it ends. The future must stay on its thread.
-    pub async fn serve_connection<S: Io>(&self, io: S, peer: Peer) {
-        self.serve_layered(io, peer, |connection| connection).await;
+impl<R: Runtime> Runs<R> for Spawn<R> {
+    async fn run<S: Io, E: Endpoint>(
+        acceptor: &Acceptor<R, Self>,
+        io: S,
+        peer: Peer,
+        layer: impl FnOnce(Connection) -> E,
+        queue: &Arc<Queue>,
+    ) {
+        let executor = spawn::Spawner { runtime: acceptor.runtime.clone(), shared: Arc::clone(&acceptor.shared) };
+        drive(acceptor, executor, io, peer, layer, queue).await;
     }
+}
 
-    /// Serves one connection through a layer on the [`Endpoint`] seam: TLS, a recorder, a proxy's preamble.
-    pub async fn serve_layered<S: Io, E: Endpoint>(&self, io: S, peer: Peer, layer: impl FnOnce(Connection) -> E) {
-        self.run(io, peer, layer, &Queue::new(R::now)).await;
-    }
-
-    pub(crate) async fn run<S: Io, E: Endpoint>(&self, io: S, peer: Peer, layer: impl FnOnce(Connection) -> E, queue: &Arc<Queue>) {
-        let executor = inline::Inliner::new(Arc::clone(&self.shared), Arc::clone(queue));
-        drive(&self.runtime, &self.shared, executor, io, peer, layer, queue).await;
+impl<R: Runtime> Runs<R> for Inline {
+    async fn run<S: Io, E: Endpoint>(
+        acceptor: &Acceptor<R, Self>,
+        io: S,
+        peer: Peer,
+        layer: impl FnOnce(Connection) -> E,
+        queue: &Arc<Queue>,
+    ) {
+        let executor = inline::Inliner::new(Arc::clone(&acceptor.shared), Arc::clone(queue));
+        drive(acceptor, executor, io, peer, layer, queue).await;
     }
 }
 
 async fn drive<R: Runtime, X: Executor, S: Io, E: Endpoint>(
-    runtime: &R,
-    shared: &Shared<X>,
+    acceptor: &Acceptor<R, X>,
     executor: impl app::Execute,
     io: S,
     peer: Peer,
     layer: impl FnOnce(Connection) -> E,
     queue: &Arc<Queue>,
 ) {
+    let shared = &acceptor.shared;
     let connection = Connection::server(&shared.config, shared.routes.clone(), R::now());
     let app = app::ServerApp::new(executor, shared.http.clone(), Arc::new(peer), Arc::clone(queue));
-    let mut driver = Driver::new(runtime, io, layer(connection), app, Arc::clone(queue));
+    let mut driver = Driver::new(&acceptor.runtime, io, layer(connection), app, Arc::clone(queue));
     poll_fn(|cx| driver.poll(cx)).await;
 }
 

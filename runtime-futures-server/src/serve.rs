@@ -1,17 +1,18 @@
 //! Accepting connections and ending them: the loop over listeners, and the graceful shutdown.
 
-use crate::{Acceptor, Executor, Inline, Peer, Spawn};
+use crate::{Acceptor, Executor, Inline, Peer, Runs, Spawn};
 use pintle_futures::{
-    Io, Runtime, Timer,
+    Io, Runtime, Sockets, Timer,
     owner::{Command, Queue},
 };
+use pintle_net::{AcceptError, accept_error};
 use std::{
     fmt,
     future::{Future, poll_fn},
     io,
     pin::pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
-    task::{Context, Poll, Waker},
+    task::{Context, Poll, Waker, ready},
     time::Duration,
 };
 
@@ -20,8 +21,24 @@ const ACCEPTS: u32 = 64;
 
 /// A runtime that also runs tasks that must stay on their thread: what the inline executor needs.
 pub trait LocalRuntime: Runtime {
-    /// Runs `task` on its own, on this thread.
+    /// Runs `root` on this thread, and beside it the tasks that it and they give to [`spawn_local`](Self::spawn_local).
+    /// What of them is left at the end of `root` is dropped.
+    fn run_local<T: 'static>(root: impl Future<Output = T> + 'static) -> impl Future<Output = T>;
+
+    /// Runs `task` on its own, on this thread. To be called inside of [`run_local`](Self::run_local).
     fn spawn_local(&self, task: impl Future<Output = ()> + 'static);
+}
+
+/// A runtime with listening sockets: what [`Server`](crate::Server) stands on.
+pub trait Listening: Sockets {
+    /// One of them.
+    type Listener: Listener<Io = Self::Socket>;
+
+    /// Takes a bound one over; called where it will be polled.
+    ///
+    /// # Errors
+    /// The system's.
+    fn listener(bound: pintle_net::Listener) -> io::Result<Self::Listener>;
 }
 
 /// A source of connections: a listening socket.
@@ -32,17 +49,8 @@ pub trait Listener: Unpin + 'static {
     /// The next connection and who is at its other end.
     ///
     /// # Errors
-    /// Says what to do, see [`AcceptFailure`]. An error that means one connection only is handled inside.
-    fn poll_accept(&mut self, cx: &mut Context<'_>) -> Poll<Result<(Self::Io, Peer), AcceptFailure>>;
-}
-
-/// Why nothing was accepted.
-#[derive(Debug)]
-pub enum AcceptFailure {
-    /// Short of descriptors or memory: ask again after this long.
-    BackOff(Duration),
-    /// The listener is broken.
-    Fatal(io::Error),
+    /// As the system says them; what they mean is judged by [`serve`].
+    fn poll_accept(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<(Self::Io, Peer)>>;
 }
 
 /// Starts the task of a connection.
@@ -54,14 +62,14 @@ pub trait Serve<S: Io> {
 impl<R: Runtime, S: Io + Send> Serve<S> for Acceptor<R, Spawn<R>> {
     fn launch(&self, io: S, peer: Peer, lease: Lease) {
         let acceptor = self.clone();
-        self.runtime.spawn(async move { acceptor.run(io, peer, |connection| connection, &lease.queue).await });
+        self.runtime.spawn(async move { Spawn::run(&acceptor, io, peer, |connection| connection, &lease.queue).await });
     }
 }
 
 impl<R: LocalRuntime, S: Io> Serve<S> for Acceptor<R, Inline> {
     fn launch(&self, io: S, peer: Peer, lease: Lease) {
         let acceptor = self.clone();
-        self.runtime.spawn_local(async move { acceptor.run(io, peer, |connection| connection, &lease.queue).await });
+        self.runtime.spawn_local(async move { Inline::run(&acceptor, io, peer, |connection| connection, &lease.queue).await });
     }
 }
 
@@ -82,8 +90,8 @@ where
     let _closes = CloseAll(shutdown.clone());
     let result = {
         let mut stop = pin!(stop);
-        let mut doors: Vec<Door<L, R::Timer>> =
-            listeners.into_iter().map(|listener| Door { listener, timer: acceptor.runtime.timer(), closed_until: None }).collect();
+        let door = |listener| Door { listener, timer: acceptor.runtime.timer(), closed_until: None, failures: 0 };
+        let mut doors: Vec<Door<L, R::Timer>> = listeners.into_iter().map(door).collect();
         poll_fn(|cx| {
             if stop.as_mut().poll(cx).is_ready() {
                 return Poll::Ready(Ok(()));
@@ -107,6 +115,8 @@ struct Door<L, T> {
     listener: L,
     timer: T,
     closed_until: Option<pintle_core::Timestamp>,
+    /// Pauses in a row.
+    failures: u32,
 }
 
 impl<L: Listener, T: Timer> Door<L, T> {
@@ -122,11 +132,19 @@ impl<L: Listener, T: Timer> Door<L, T> {
                 }
                 self.closed_until = None;
             }
-            match self.listener.poll_accept(cx) {
-                Poll::Pending => return Poll::Pending,
-                Poll::Ready(Ok((io, peer))) => acceptor.launch(io, peer, shutdown.lease(Queue::new(R::now))),
-                Poll::Ready(Err(AcceptFailure::BackOff(pause))) => self.closed_until = Some(R::now().saturating_add(pause)),
-                Poll::Ready(Err(AcceptFailure::Fatal(error))) => return Poll::Ready(error),
+            match ready!(self.listener.poll_accept(cx)) {
+                Ok((io, peer)) => {
+                    self.failures = 0;
+                    acceptor.launch(io, peer, shutdown.lease(Queue::new(R::now)));
+                }
+                Err(error) => match accept_error(&error, self.failures) {
+                    AcceptError::Retry => {}
+                    AcceptError::BackOff(pause) => {
+                        self.failures = self.failures.saturating_add(1);
+                        self.closed_until = Some(R::now().saturating_add(pause));
+                    }
+                    AcceptError::Fatal => return Poll::Ready(error),
+                },
             }
         }
         cx.waker().wake_by_ref();
@@ -136,7 +154,7 @@ impl<L: Listener, T: Timer> Door<L, T> {
 
 /// The live connections of a server.
 #[derive(Clone, Default)]
-struct Shutdown {
+pub(crate) struct Shutdown {
     inner: Arc<Mutex<Connections>>,
 }
 
@@ -158,17 +176,17 @@ impl Drop for CloseAll {
 
 /// Held by a connection's task while it lives.
 pub struct Lease {
-    queue: Arc<Queue>,
+    pub(crate) queue: Arc<Queue>,
     shutdown: Shutdown,
 }
 
 impl Shutdown {
     /// No connection yet.
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::default()
     }
 
-    fn lease(&self, queue: Arc<Queue>) -> Lease {
+    pub(crate) fn lease(&self, queue: Arc<Queue>) -> Lease {
         let mut inner = self.lock();
         inner.live += 1;
         if inner.queues.len() == inner.queues.capacity() {
@@ -180,7 +198,7 @@ impl Shutdown {
     }
 
     /// Tells every connection to drain; again, with a shorter grace, where that came before.
-    fn drain(&self, grace: Duration) {
+    pub(crate) fn drain(&self, grace: Duration) {
         let queues: Vec<_> = self.lock().queues.iter().filter_map(Weak::upgrade).collect();
         for queue in queues {
             queue.push(Command::Drain(Some(grace)));
@@ -189,7 +207,7 @@ impl Shutdown {
 
     /// Waits until no connection lives. Their own clocks end them at the grace; ours ends the wait for a task that is
     /// stuck in user code.
-    async fn ended<R: Runtime>(&self, runtime: &R, grace: Duration) {
+    pub(crate) async fn ended<R: Runtime>(&self, runtime: &R, grace: Duration) {
         let until = R::now().saturating_add(grace).saturating_add(Duration::from_secs(1));
         let mut timer = runtime.timer();
         poll_fn(|cx| {

@@ -1,8 +1,8 @@
 //! What async runtimes share, over `core::future` alone: clients, and the task that owns a connection.
 //!
-//! Applications use `pintle-tokio`, which implements [`Runtime`] and brings sockets. Use this crate and
-//! `pintle-futures-server` to bring Pintle to another runtime: implement [`Runtime`] (a clock, timers, tasks) and [`Io`]
-//! (a stream that is polled).
+//! Applications use `pintle-tokio` or `pintle-smol`, which implement [`Runtime`] and [`Sockets`]. Use this crate and
+//! `pintle-futures-server` to bring Pintle to another runtime: implement [`Runtime`] (a clock, timers, tasks), [`Io`]
+//! (a stream that is polled) and, to connect by address, [`Sockets`].
 //!
 //! One task owns a connection; there is no lock around it. Handlers and callers talk to that task through a queue and
 //! get messages from a mailbox per call. A slow peer holds the sender: at most 64 KiB (or one message) of a call wait
@@ -22,9 +22,11 @@ pub(crate) use opaque;
 
 mod cell;
 mod client;
+mod connect;
 mod driver;
 mod fifo;
 mod message;
+mod pipe;
 mod queue;
 mod runtime;
 mod stream;
@@ -33,7 +35,9 @@ pub use client::{
     Bidi, BidiCall, CallBuilder, Channel, ChannelOptions, ClientStreaming, ClientStreamingCall, Connecting, Opening, Reply, Response,
     ServerStreaming, ServerStreamingCall, Unary, UnaryCall, WithResponse,
 };
-pub use runtime::{Io, Runtime, Timer};
+pub use connect::{Connect, ConnectError, Sockets};
+pub use pipe::{Pipe, pipe};
+pub use runtime::{Adopt, Io, Runtime, Timer};
 pub use stream::{Sender, Streaming};
 
 /// What owns a connection, for crates that build servers on this one; not for applications.

@@ -1,4 +1,4 @@
-//! What this crate asks of an async runtime. `pintle-tokio` answers; so can you for your own.
+//! What this crate asks of an async runtime. `pintle-tokio` and `pintle-smol` answer; so can you for your own.
 
 use pintle_core::Timestamp;
 use std::{
@@ -28,6 +28,15 @@ pub trait Runtime: Clone + Send + Sync + 'static {
 pub trait Timer: Unpin + Send + 'static {
     /// Ready at `at` or later, never earlier. Another `at` than the last time re-arms it; the latest task is woken.
     fn poll_until(&mut self, at: Timestamp, cx: &mut Context<'_>) -> Poll<()>;
+}
+
+/// A runtime that knows how to poll streams of type `S`: for an adapter, every `S` with its runtime's own stream traits.
+pub trait Adopt<S>: Runtime {
+    /// Such a stream as an [`Io`].
+    type Io: Io;
+
+    /// Makes it one.
+    fn adopt(stream: S) -> Self::Io;
 }
 
 /// A two-way octet stream: a socket, a pipe, a TLS stream.

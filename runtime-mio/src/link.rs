@@ -146,6 +146,7 @@ impl Link {
     }
 
     /// Reads once, if the socket may have something. True: more may be there.
+    #[inline]
     pub(crate) fn fill(&mut self, stack: &mut Stack, now: Timestamp, scratch: &mut [u8]) -> bool {
         if !self.readable || self.input_over {
             return false;
@@ -178,6 +179,7 @@ impl Link {
     }
 
     /// Writes once, if the core has octets and the socket may take some. True: something was written.
+    #[inline]
     pub(crate) fn flush(&mut self, stack: &mut Stack, now: Timestamp) -> bool {
         if !self.writable || self.broken {
             return false;

@@ -5,8 +5,7 @@ mod common;
 
 use common::{Fixture, HelloReply, HelloRequest, LONG, glue::GreeterClient, request};
 use pintle_mio::{
-    BindError, Code, Config, Connect, ConnectError, HttpResponse, ListenError, Request, ServeError, Server, codec::Prost, connect,
-    connect_local, kind,
+    BindError, Code, Config, Connect, ConnectError, HttpResponse, Request, ServeError, Server, codec::Prost, connect, connect_local, kind,
 };
 use std::{
     fs,
@@ -111,11 +110,10 @@ fn messages_that_are_too_large_are_refused_on_either_side() {
     assert_eq!(status.code(), Code::ResourceExhausted, "{status}");
     assert_eq!(client.say_hello(request("you")).deadline(LONG).wait().unwrap().message, "hello you");
     // A client that sends at most 1 MiB.
-    let mut config = Config::default();
-    config.max_send_message = 1 << 20;
-    let strict = GreeterClient::new(Connect::new().config(config.clone()).client(&fixture.tcp).unwrap());
+    let connect = || Connect::new().configure(|config| config.max_send_message = 1 << 20);
+    let strict = GreeterClient::new(connect().client(&fixture.tcp).unwrap());
     assert_eq!(strict.say_hello(large.clone()).wait().unwrap_err().code(), Code::ResourceExhausted);
-    let strict = GreeterClient::new(Connect::new().config(config).local(&fixture.tcp).unwrap());
+    let strict = GreeterClient::new(connect().local(&fixture.tcp).unwrap());
     assert_eq!(strict.say_hello(large).wait().unwrap_err().code(), Code::ResourceExhausted);
     assert_eq!(strict.say_hello(request("you")).wait().unwrap().message, "hello you");
 }
@@ -136,7 +134,7 @@ fn addresses_in_use_or_taken_by_files_are_errors_that_say_so() {
     let fixture = Fixture::new();
     for address in fixture.addresses() {
         let error = Server::new().listen(address).err().expect(address);
-        assert!(matches!(error, ListenError::Bind(BindError::InUse { .. })), "{error}");
+        assert!(matches!(error, ServeError::Bind(BindError::InUse { .. })), "{error}");
         assert!(error.to_string().contains("in use") && error.to_string().contains(address), "{error}");
     }
     let path = std::env::temp_dir().join(format!("pintle-mio-{}-file", std::process::id()));
@@ -147,15 +145,19 @@ fn addresses_in_use_or_taken_by_files_are_errors_that_say_so() {
     fs::remove_file(&path).unwrap();
     let error = Server::new().listen("localhost").err().expect("no port");
     assert!(error.to_string().contains("localhost:50051"), "{error}");
+    assert_eq!(format!("{error:?}"), error.to_string(), "main() shows the same text");
     assert_serves(&fixture);
 }
 
 #[test]
 fn servers_and_clients_that_cannot_work_say_why() {
     assert!(matches!(Server::new().spawn().err(), Some(ServeError::NoListener)));
-    let mut config = Config::default();
-    config.max_concurrent_streams = 0;
-    let error = Server::new().listen("127.0.0.1:0").unwrap().config(config.clone()).spawn().err().unwrap();
+    let server = Server::new().listen("127.0.0.1:0").unwrap().listen("localhost:0").unwrap();
+    let addresses: Vec<String> = server.local_addresses().iter().map(ToString::to_string).collect();
+    assert!(addresses.len() == 2 && addresses.iter().all(|address| !address.ends_with(":0")), "{addresses:?}");
+    assert_eq!(server.spawn().unwrap().local_addresses().len(), 2);
+    let none = |config: &mut Config| config.max_concurrent_streams = 0;
+    let error = Server::new().listen("127.0.0.1:0").unwrap().configure(none).spawn().err().unwrap();
     assert!(error.to_string().contains("max_concurrent_streams"), "{error}");
     let (tell, _) = std::sync::mpsc::channel();
     let greeter = move || common::glue::GreeterServer::new(common::Greeter::new(tell.clone()));
@@ -164,10 +166,11 @@ fn servers_and_clients_that_cannot_work_say_why() {
     assert!(error.to_string().contains("/hello.Greeter/"), "{error}");
 
     let fixture = Fixture::new();
-    let error = Connect::new().config(config).client(&fixture.tcp).expect_err("no streams");
+    let error = Connect::new().configure(none).client(&fixture.tcp).expect_err("no streams");
     assert!(matches!(error, ConnectError::Config(_)), "{error}");
     let error = connect("unix:/nowhere/to/be.sock").expect_err("no such socket");
     assert!(error.to_string().contains("/nowhere/to/be.sock"), "{error}");
+    assert_eq!(format!("{error:?}"), error.to_string(), "main() shows the same text");
     assert!(matches!(connect_local("https://localhost:1").expect_err("TLS"), ConnectError::Address(_)));
 }
 

@@ -84,14 +84,13 @@ fn bounded_local<R>(f: impl FnOnce() -> R) -> R {
 
 #[test]
 fn who_does_not_read_costs_no_memory_and_is_closed_in_time() {
-    let mut config = Config::default();
-    config.write_timeout = Duration::from_millis(500);
-    let fixture = Fixture::with(|server| server.config(config));
+    let fixture = Fixture::with(|server| server.configure(|config| config.write_timeout = Duration::from_millis(500)));
     // The client's flow control lets everything through: only the sockets and the server's own buffers are in the way.
-    let mut generous = Config::default();
-    (generous.initial_window, generous.connection_window) = (i32::MAX as u32, i32::MAX as u32);
-    (generous.max_concurrent_streams, generous.recv_budget) = (1, 4 << 30);
-    let client = GreeterClient::new(Connect::new().config(generous).local(&fixture.tcp).unwrap());
+    let generous = |config: &mut Config| {
+        (config.initial_window, config.connection_window) = (i32::MAX as u32, i32::MAX as u32);
+        (config.max_concurrent_streams, config.recv_budget) = (1, 4 << 30);
+    };
+    let client = GreeterClient::new(Connect::new().configure(generous).local(&fixture.tcp).unwrap());
     let mut replies = client.lots_of_replies(endless(64 << 10)).open().unwrap();
     replies.next().unwrap();
     // From here on it reads nothing. The service is stopped, time after time, until nothing moves any more.
@@ -128,9 +127,7 @@ fn messages_that_nobody_takes_stop_coming_even_empty_ones() {
 #[test]
 fn answers_that_come_too_late_let_go_of_their_calls() {
     // If slots of calls that are over were not given back, the second or third round could not start.
-    let mut config = Config::default();
-    config.max_concurrent_streams = 2;
-    let fixture = Fixture::with(|server| server.config(config));
+    let fixture = Fixture::with(|server| server.configure(|config| config.max_concurrent_streams = 2));
     let client = GreeterClient::new(connect(&fixture.tcp).unwrap());
     for _ in 0..4 {
         let status = client.say_hello(request("never")).deadline(Duration::from_millis(30)).wait().unwrap_err();

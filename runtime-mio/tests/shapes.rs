@@ -114,7 +114,7 @@ fn bidi() {
 #[test]
 fn a_slow_reader_holds_the_writer_and_loses_nothing() {
     let fixture = Fixture::new();
-    let client = GreeterClient::new(connect(&fixture.unix).unwrap());
+    let client = GreeterClient::connect(&fixture.unix).unwrap();
     bounded(move || {
         let (mut out, mut input) = client.chat().open().unwrap();
         let writer = std::thread::spawn(move || {

@@ -9,7 +9,7 @@ use common::{
     scenarios::four_shapes,
 };
 use mio::{Interest, Registry, Token, event::Source, net::UnixStream};
-use pintle_mio::{Code, Connect, Connection, Endpoint, IntoSocket, Outbox, Server, Socket, Timestamp, Transmit, Transport, Wants};
+use pintle_mio::{Code, Connect, Connection, Endpoint, IntoSocket, Outbox, Peer, Server, Socket, Timestamp, Transmit, Transport, Wants};
 use std::{
     io::{self, IoSlice, Read, Write},
     sync::{
@@ -233,7 +233,7 @@ fn serve(io: impl FnOnce() -> io::Result<Socket> + Send + 'static) -> thread::Jo
     thread::spawn(move || {
         let (told, _keep) = mpsc::channel();
         let server = Server::new().add(move || GreeterServer::new(common::Greeter::new(told.clone())));
-        server.serve_connection(io().unwrap()).unwrap();
+        server.serve_connection(io().unwrap(), Peer::Other("a transport".into())).unwrap();
     })
 }
 

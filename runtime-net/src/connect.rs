@@ -90,7 +90,6 @@ fn connect_unix(path: &Path, timeout: Duration) -> io::Result<UnixStream> {
 }
 
 /// No connection came up.
-#[derive(Debug)]
 pub struct ConnectError {
     /// Where to.
     pub address: Address,
@@ -101,6 +100,12 @@ pub struct ConnectError {
 impl fmt::Display for ConnectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "cannot connect to {}: {}", self.address, self.source)
+    }
+}
+/// As `Display`: what a program shows that returns it from `main`.
+impl fmt::Debug for ConnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 impl std::error::Error for ConnectError {

@@ -188,7 +188,6 @@ impl Drop for SocketFile {
 }
 
 /// Why nothing listens on an address.
-#[derive(Debug)]
 #[non_exhaustive]
 pub enum BindError {
     /// Somebody listens there already.
@@ -237,6 +236,12 @@ impl fmt::Display for BindError {
             Self::Resolve { address, source } => write!(f, "cannot listen on {address}: its host cannot be looked up: {source}"),
             Self::Io { address, source } => write!(f, "cannot listen on {address}: {source}"),
         }
+    }
+}
+/// As `Display`: what a program shows that returns it from `main`.
+impl fmt::Debug for BindError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 impl std::error::Error for BindError {

@@ -31,10 +31,6 @@ impl Drop for Dir {
     }
 }
 
-fn problem(address: &str) -> AddressProblem {
-    Address::parse(address).expect_err(address).problem
-}
-
 #[test]
 fn addresses_that_are_right() {
     for (text, want) in [
@@ -54,26 +50,76 @@ fn addresses_that_are_right() {
 
 #[test]
 fn addresses_that_are_wrong_say_what_to_write() {
+    use AddressProblem as P;
     for (text, want, hint) in [
-        ("localhost", AddressProblem::NoPort, "localhost:50051"),
-        ("[::1]", AddressProblem::NoPort, "[::1]:50051"),
-        (":50051", AddressProblem::NoHost, "localhost:50051"),
-        ("localhost:", AddressProblem::Port, "0 to 65535"),
-        ("localhost:65536", AddressProblem::Port, "0 to 65535"),
-        ("localhost:+80", AddressProblem::Port, "0 to 65535"),
-        ("me@host:80", AddressProblem::Host, "`@`"),
-        ("::1:50051", AddressProblem::Brackets, "[::1]:50051"),
-        ("https://a.example:443", AddressProblem::Https, "TLS"),
-        ("http://a.example:80", AddressProblem::Url, "host:port only"),
-        ("/run/x.sock", AddressProblem::BarePath, "unix:/run/x.sock"),
-        ("unix:", AddressProblem::NoPath, "unix:/path"),
-        ("unix:\0name", AddressProblem::NulInPath, "abstract"),
+        ("", P::Empty, "localhost:50051"),
+        ("localhost", P::NoPort, "localhost:50051"),
+        ("[::1]", P::NoPort, "[::1]:50051"),
+        (":50051", P::NoHost, "localhost:50051"),
+        ("50051", P::PortOnly, "write 127.0.0.1:50051 "),
+        (":", P::Port, "0 to 65535"),
+        ("localhost:", P::Port, "0 to 65535"),
+        ("localhost:65536", P::Port, "0 to 65535"),
+        ("localhost:+80", P::Port, "0 to 65535"),
+        ("localhost:http", P::Port, "0 to 65535"),
+        ("me@host:80", P::Host, "`@`"),
+        ("[localhost]:80", P::Host, "IPv6 address in brackets"),
+        (" localhost:80", P::Host, "without spaces"),
+        ("::1", P::Brackets, "write [::1]:50051"),
+        ("::1:50051", P::Brackets, "write [::1]:50051"),
+        ("fe80::1:443", P::Brackets, "write [fe80::1]:443, or [fe80::1:443]:50051"),
+        ("localhost:80:80", P::Brackets, "more than one `:`"),
+        ("https://a.example:443", P::Https, "TLS, which Pintle does not speak yet"),
+        ("http://a.example:80", P::Url, "here a.example:80"),
+        ("http://a.example/path", P::Url, "here a.example:50051"),
+        ("http://", P::Url, "here localhost:50051"),
+        ("dns:///a.example:80", P::Url, "here a.example:80"),
+        ("ipv4:127.0.0.1:80", P::Url, "here 127.0.0.1:80"),
+        ("ipv6:[::1]:80", P::Url, "here [::1]:80"),
+        ("localhost:50051/", P::Url, "here localhost:50051"),
+        ("/run/x.sock", P::BarePath, "unix:/run/x.sock"),
+        ("./x", P::BarePath, "unix:./x"),
+        ("x.sock", P::BarePath, "unix:x.sock"),
+        ("unix:", P::NoPath, "unix:/path"),
+        ("unix://", P::NoPath, "unix:/path"),
+        ("unix://run/x.sock", P::UnixHost, "write unix:///run/x.sock (from the root) or unix:run/x.sock "),
+        ("unix:\0name", P::Abstract, "not supported"),
+        ("unix-abstract:name", P::Abstract, "not supported"),
     ] {
         let error = Address::parse(text).expect_err(text);
         assert_eq!(error.problem, want, "{text}");
         assert!(error.to_string().contains(hint), "{text}: {error}");
+        assert!(error.to_string().contains(&format!("`{}`", text.escape_debug())) || text.is_empty(), "{text}: {error}");
+        assert_eq!(format!("{error:?}"), error.to_string(), "main() shows the same text");
     }
-    assert_eq!(problem(&format!("unix:/{}", "a".repeat(107))), AddressProblem::PathTooLong { octets: 108 });
+    let error = Address::parse(&format!("unix:/{}", "a".repeat(107))).expect_err("108 octets");
+    assert_eq!(error.problem, P::PathTooLong { octets: 108 });
+    assert!(error.to_string().contains("a path of 108 octets: a Unix socket's path may have 107"), "{error}");
+    // A host may be called as a scheme is.
+    assert!(Address::parse("dns:50051").is_ok());
+}
+
+/// What is suggested works: an address that is taken from the message is a valid one.
+#[test]
+fn what_is_suggested_is_valid() {
+    for text in
+        ["", "localhost", ":80", "80", "::1", "::1:80", "fe80::1:443", "http://a.example", "dns:///b:1", "/run/x", "unix://run/x", "unix:"]
+    {
+        let shown = Address::parse(text).expect_err(text).to_string();
+        let mut words = shown.split_whitespace().map(|word| word.trim_end_matches([',', ';']));
+        assert!(words.any(|word| Address::parse(word).is_ok()), "{shown}");
+    }
+}
+
+#[test]
+fn errors_read_the_same_from_main() {
+    let address = Address::parse("127.0.0.1:0").unwrap();
+    let listener = Listener::bind(&address, &BindOptions::default()).unwrap();
+    let taken = Listener::bind(&listener.local_address().unwrap(), &BindOptions::default()).unwrap_err();
+    assert_eq!(format!("{taken:?}"), taken.to_string());
+    let nobody = connect(&Address::Unix("/nowhere/to/be.sock".into()), WAIT).unwrap_err();
+    assert_eq!(format!("{nobody:?}"), nobody.to_string());
+    assert!(nobody.to_string().starts_with("cannot connect to unix:/nowhere/to/be.sock: "), "{nobody}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! tokio's streams as `pintle_futures::Io`.
 
-use pintle_futures::Io;
+use crate::Tokio;
+use pintle_futures::{Adopt, Io};
 use std::{
     io,
     pin::Pin,
@@ -22,6 +23,14 @@ pub enum Socket {
     Tcp(TcpStream),
     /// A Unix socket.
     Unix(UnixStream),
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + 'static> Adopt<S> for Tokio {
+    type Io = TokioIo<S>;
+
+    fn adopt(stream: S) -> TokioIo<S> {
+        TokioIo(stream)
+    }
 }
 
 impl<T: AsyncRead + AsyncWrite + Unpin + 'static> Io for TokioIo<T> {

@@ -29,31 +29,40 @@
 //!
 //! Handlers are spawned as tasks, or run in the task of their connection ([`Server::inline`]): less work per call, no
 //! `Send`, but a handler that computes for long holds up its connection. Everything else is shared with other runtimes
-//! and documented in `pintle_futures`.
+//! and documented in `pintle_futures` and `pintle_futures_server`.
 
 mod client;
 mod io;
 mod listen;
 mod runtime;
-mod server;
 
-pub use client::{Connect, ConnectError, connect, connect_layered, connect_with};
+pub use client::{Connect, connect, connect_layered, connect_with};
 pub use io::{Socket, TokioIo};
+pub use listen::TokioListener;
 pub use runtime::{Tokio, TokioTimer};
-pub use server::{ConnectionServer, ServeError, Server};
 
 pub use pintle_core::{
     Code, Config, Connection, Endpoint, Metadata, Status, Timestamp,
     grpc::{InvalidMetadata, Origin},
 };
 pub use pintle_futures::{
-    BidiCall, CallBuilder, Channel, ChannelOptions, ClientStreamingCall, Reply, Response, Sender, ServerStreamingCall, Streaming, UnaryCall,
+    BidiCall, CallBuilder, Channel, ChannelOptions, ClientStreamingCall, ConnectError, Reply, Response, Sender, ServerStreamingCall,
+    Streaming, UnaryCall,
 };
-pub use pintle_futures_server::{Cancellation, Context, Credentials, HttpRequest, HttpResponse, Inline, Peer};
+pub use pintle_futures_server::{Cancellation, Context, Credentials, HttpRequest, HttpResponse, Inline, Peer, ServeError};
 pub use pintle_net::{Address, AddressError, BindError};
 
 /// Handlers run as tokio tasks of their own: the default.
 pub type Spawn = pintle_futures_server::Spawn<Tokio>;
+
+/// A gRPC server: services, listeners, settings; then `serve`. `X` says how handlers run: [`Spawn`] or [`Inline`].
+pub type Server<X = Spawn> = pintle_futures_server::Server<Tokio, X>;
+
+/// Serves connections that the application accepted: see [`Server::connections`]. Cheap to clone.
+pub type ConnectionServer<X = Spawn> = pintle_futures_server::ConnectionServer<Tokio, X>;
+
+/// A server for clients in its own process, without a socket: see [`ConnectionServer::in_process`].
+pub type InProcess<X = Spawn> = pintle_futures_server::InProcess<Tokio, X>;
 
 /// For generated code.
 pub mod glue {

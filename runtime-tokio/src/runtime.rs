@@ -44,6 +44,16 @@ impl Runtime for Tokio {
 }
 
 impl LocalRuntime for Tokio {
+    async fn run_local<T: 'static>(root: impl Future<Output = T> + 'static) -> T {
+        // A local task of its own: what `run_until` is given is polled with every local task.
+        let root = async move { tokio::task::spawn_local(root).await };
+        match tokio::task::LocalSet::new().run_until(root).await {
+            Ok(output) => output,
+            // Nobody else has its handle to abort it: it panicked.
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
+        }
+    }
+
     fn spawn_local(&self, task: impl Future<Output = ()> + 'static) {
         tokio::task::spawn_local(task);
     }

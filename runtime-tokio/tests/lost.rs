@@ -1,6 +1,10 @@
 //! A client's connection whose task is gone: its runtime was shut down, or the task panicked.
 
+extern crate pintle_tokio as pintle;
+
+#[path = "../../runtime-futures-server/tests/adapter/common/mod.rs"]
 mod common;
+mod rt;
 
 use common::{
     LIMIT, Mode, Report, TestServer,

@@ -344,7 +344,7 @@ fn the_four_shapes_on_mio() {
     let running = server.spawn().expect("a thread can be made");
     let minute = Duration::from_secs(60);
     let request = |name: &str, count| HelloRequest { name: name.to_owned(), count };
-    let client = GreeterClient::new(pintle_mio::connect(&socket.address()).expect("the server listens"));
+    let client = GreeterClient::connect(&socket.address()).expect("the server listens");
     assert_eq!(client.say_hello(request("Ada", 0)).deadline(minute).wait().expect("it answers").message, "Hello, Ada");
 
     let local = GreeterClient::new(pintle_mio::connect_local(&socket.address()).expect("the server listens"));
@@ -379,14 +379,14 @@ fn every_name_on_mio() {
     let server = pintle_mio::Server::new().add(|| NamesServer::new(mio_side::MyNames)).listen(&socket.address()).expect("the path is free");
     let running = server.spawn().expect("a thread can be made");
     let minute = Duration::from_secs(60);
-    let client = NamesClient::new(pintle_mio::connect(&socket.address()).expect("the server listens"));
+    let client = NamesClient::connect(&socket.address()).expect("the server listens");
     let note = Note::default;
     assert_eq!(client.r#type(note()).deadline(minute).wait().expect("it answers").r#type, "type");
     let mut notes = client.self_(note()).deadline(minute).open().expect("it opens");
     assert_eq!(notes.next().expect("it goes on").expect("there is one").r#type, "self");
     let upload = client.new_().deadline(minute).open().expect("it opens");
     assert_eq!(upload.finish().expect("it answers").r#type, "new");
-    let (out, mut notes) = client.connect().deadline(minute).open().expect("it opens");
+    let (out, mut notes) = client.connect_().deadline(minute).open().expect("it opens");
     out.close();
     assert_eq!(notes.next().expect("it goes on").expect("there is one").r#type, "connect");
     assert_eq!(client.r#async(note()).deadline(minute).wait().expect("it answers").r#type, "async");

@@ -81,12 +81,14 @@ fn client(service: &Service, options: &Options<'_>) -> String {
         docs.extend(service.docs.iter().cloned());
     }
     let methods: Vec<String> = service.methods.iter().map(|method| client_method(service, method, options)).collect();
-    fill(CLIENT, &[("crate", options.krate), ("Service", &service.name), ("docs", &doc(&docs)), ("methods", &methods.join("\n"))])
+    let names = [("crate", options.krate), ("Service", service.name.as_str())];
+    let connect = if options.connects { fill(CONNECT, &names) } else { String::new() };
+    fill(CLIENT, &[names.as_slice(), &[("docs", &doc(&docs)), ("connect", &connect), ("methods", &methods.join("\n"))]].concat())
 }
 
 fn client_method(service: &Service, method: &Method, options: &Options<'_>) -> String {
     let Method { input, path, .. } = method;
-    let (name, docs) = method.in_client(&["new", "clone"]);
+    let (name, docs) = method.in_client(&["connect", "new", "clone"]);
     let krate = options.krate;
     let (parameter, argument) = match method.shape {
         Shape::Unary | Shape::ServerStreaming => (format!(", request: {input}"), ", request"),
@@ -148,6 +150,7 @@ $docs
 #[derive(Debug, Clone)]
 pub struct ${Service}Client<C = $crate::Client>(C);
 
+$connect
 impl<C: $crate::Caller> ${Service}Client<C> {
     /// Makes its calls on `caller`.
     #[must_use]
@@ -157,4 +160,18 @@ impl<C: $crate::Caller> ${Service}Client<C> {
 
     $methods
 }
+"#;
+
+const CONNECT: &str = r#"
+impl ${Service}Client {
+    /// Connects to `host:port` or `unix:/path`, with a background thread that all clones share. For a client that the calling thread
+    /// drives: `${Service}Client::new(connect_local(address)?)`.
+    ///
+    /// # Errors
+    /// The address cannot be understood, or nobody answers there within 10 s.
+    pub fn connect(address: &str) -> ::core::result::Result<Self, $crate::ConnectError> {
+        ::core::result::Result::Ok(Self::new($crate::connect(address)?))
+    }
+}
+
 "#;

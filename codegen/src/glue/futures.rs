@@ -1,4 +1,4 @@
-//! The async style of pintle-tokio (and of pintle-smol, which is planned): traits with `async fn`s, a server that serves them, a client.
+//! The async style of pintle-tokio and pintle-smol: traits with `async fn`s, a server that serves them, a client.
 
 use super::{Options, doc, fill};
 use crate::service::{Method, Service, Shape};

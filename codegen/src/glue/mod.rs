@@ -10,6 +10,8 @@ pub(crate) struct Options<'a> {
     pub(crate) krate: &'a str,
     pub(crate) client: bool,
     pub(crate) server: bool,
+    /// The crate can connect: it has sockets.
+    pub(crate) connects: bool,
 }
 
 /// Puts values into a template. `$name` is a place, `${name}` where a letter follows; one that stands alone in its line is replaced by as many lines as the

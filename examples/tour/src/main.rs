@@ -5,6 +5,7 @@
 //! [`RUNTIMES`] and a file like `on_mio.rs`.
 
 mod on_mio;
+mod on_smol;
 mod on_tokio;
 mod table;
 
@@ -33,8 +34,9 @@ struct Runtime {
     connect: fn(&str) -> Result<Box<dyn Client>, Wrong>,
 }
 
-const RUNTIMES: [Runtime; 2] = [
+const RUNTIMES: [Runtime; 3] = [
     Runtime { name: "tokio", serve: on_tokio::serve, connect: on_tokio::connect },
+    Runtime { name: "smol", serve: on_smol::serve, connect: on_smol::connect },
     Runtime { name: "mio", serve: on_mio::serve, connect: on_mio::connect },
 ];
 

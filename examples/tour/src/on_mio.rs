@@ -8,14 +8,14 @@ use crate::{
     },
 };
 use bytes::Bytes;
-use pintle_mio::{LocalClient, Receiver, Replies, SendError, Server, Status, Unary};
+use pintle_mio::{LocalClient, Receiver, Replies, Server, Status, Unary};
 
 pub(crate) fn serve(addresses: &[String]) -> Result<Vec<String>, Wrong> {
     let mut server = Server::new().add(|| TourServer::new(PostOffice));
     for address in addresses {
         server = server.listen(address)?;
     }
-    let bound = server.local_addrs()?.iter().map(ToString::to_string).collect();
+    let bound = server.local_addresses().iter().map(ToString::to_string).collect();
     std::thread::spawn(move || server.run().expect("the tour never stops a server"));
     Ok(bound)
 }
@@ -50,7 +50,10 @@ impl TourService for PostOffice {
     }
 
     fn correspond(&mut self, out: Replies<Letter>) -> Box<dyn Receiver<Letter>> {
-        Box::new(Answering { out, waiting: None })
+        out.answer_each(|letter: Letter, answers| {
+            answers.push(Letter { to: format!("re: {}", letter.to), ..letter });
+            Ok(())
+        })
     }
 }
 
@@ -70,37 +73,6 @@ impl Receiver<Letter> for Counter {
         if let Some(call) = self.call.take() {
             call.reply(std::mem::take(&mut self.receipt));
         }
-    }
-}
-
-struct Answering {
-    out: Replies<Letter>,
-    waiting: Option<Letter>,
-}
-
-impl Answering {
-    fn answer(&mut self, letter: Letter) {
-        if let Err(SendError::Blocked(letter)) = self.out.send(letter) {
-            self.waiting = Some(letter);
-            self.out.pause();
-        }
-    }
-}
-
-impl Receiver<Letter> for Answering {
-    fn on_message(&mut self, letter: Letter) {
-        self.answer(Letter { to: format!("re: {}", letter.to), ..letter });
-    }
-
-    fn on_ready(&mut self) {
-        if let Some(letter) = self.waiting.take() {
-            self.out.resume();
-            self.answer(letter);
-        }
-    }
-
-    fn on_end(&mut self) {
-        self.out.finish(Status::ok());
     }
 }
 

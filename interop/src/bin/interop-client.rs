@@ -1,10 +1,10 @@
-//! `interop-client --runtime tokio|mio|mio-local --target ADDRESS --case NAME`: runs a case (or `all`) of `pintle.interop.Interop` against
+//! `interop-client --runtime tokio|smol|mio|mio-local --target ADDRESS --case NAME`: runs a case (or `all`) of `pintle.interop.Interop` against
 //! any server. Exit status 0: the answers were right. `--list` after a runtime prints the names of its cases.
 
-use pintle_interop::{CASES, Wrong, mio_client, tokio_client};
+use pintle_interop::{CASES, Wrong, mio_client, smol_client, tokio_client};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: interop-client --runtime tokio|mio|mio-local (--target ADDRESS --case NAME|all | --list)";
+const USAGE: &str = "usage: interop-client --runtime tokio|smol|mio|mio-local (--target ADDRESS --case NAME|all | --list)";
 
 fn main() -> Result<ExitCode, Wrong> {
     let (mut runtime, mut target, mut case) = (String::new(), String::new(), String::new());
@@ -24,6 +24,7 @@ fn main() -> Result<ExitCode, Wrong> {
     }
     let run: fn(&str, &str) -> Result<(), Wrong> = match runtime.as_str() {
         "tokio" => on_tokio,
+        "smol" => |target, case| smol::block_on(smol_client::run(target, case)),
         "mio" => mio_client::run,
         "mio-local" => mio_client::run_local,
         _ => return Err(USAGE.into()),

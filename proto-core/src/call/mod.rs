@@ -101,6 +101,7 @@ impl<'a> Call<'a> {
 
     /// Changes the driver's word, for events from now on.
     pub fn set_token(&mut self, token: Token) {
+        tap!(self.conn, Record::Call { slot: self.s, op: CallOp::SetToken(token) });
         self.conn.slots[self.s].token = token;
     }
 
@@ -147,6 +148,7 @@ impl<'a> Call<'a> {
 
     /// The same, taken out.
     pub fn take_metadata(&mut self) -> Metadata {
+        tap!(self.conn, Record::Call { slot: self.s, op: CallOp::TakeMetadata });
         core::mem::take(&mut self.conn.slots[self.s].metadata)
     }
 }

@@ -26,6 +26,7 @@ impl Call<'_> {
     pub fn send(&mut self, payload: Payload) -> Result<(), SendError<Payload>> {
         match self.admit(payload.len()) {
             Ok(action) => {
+                tap!(self.conn, Record::Call { slot: self.s, op: CallOp::Send(crate::tape::flat(&payload)) });
                 let (len, prefix) = (payload.len(), prefix(payload.len()));
                 self.queue(Out::Message { payload, prefix, prefix_left: 5, lent: false }, len + 5, action);
                 Ok(())
@@ -41,10 +42,12 @@ impl Call<'_> {
     ///
     /// # Errors
     /// `fill` was not called: see [`SendError`].
-    #[inline]
+    // `always`, here and down to the shared segment: a reply's message passes six of these, and on its own the compiler calls
+    // each, which costs as much as the encoding.
+    #[inline(always)]
     pub fn send_with(&mut self, len: usize, fill: impl FnOnce(&mut Vec<u8>)) -> Result<(), SendError<()>> {
         let action = self.admit(len)?;
-        let out = if len <= SHARED && self.conn.segment.has_room() {
+        let out = if len <= SHARED && self.conn.segment.has_room(self.conn.cfg.connection_send_buffer) {
             self.conn.segment.push(len, fill)
         } else {
             let mut octets = Vec::with_capacity(len);
@@ -52,6 +55,7 @@ impl Call<'_> {
             let prefix = prefix(octets.len());
             Out::Message { payload: octets.into(), prefix, prefix_left: 5, lent: false }
         };
+        tap!(self.conn => tape_send_with(self.s, len, &out));
         let queued = out.len();
         self.queue(out, queued, action);
         Ok(())
@@ -60,6 +64,22 @@ impl Call<'_> {
     /// May a message of `len` octets go now?
     #[inline]
     fn admit(&mut self, len: usize) -> Result<Action, SendError<()>> {
+        tap!(self.conn => return self.tape_admit(len));
+        self.admitted(len)
+    }
+
+    #[cfg(feature = "record")]
+    #[cold]
+    fn tape_admit(&mut self, len: usize) -> Result<Action, SendError<()>> {
+        let admitted = self.admitted(len);
+        if admitted.is_err() {
+            tap!(self.conn, Record::Call { slot: self.s, op: CallOp::SendRefused(len as u64) });
+        }
+        admitted
+    }
+
+    #[inline(always)]
+    fn admitted(&mut self, len: usize) -> Result<Action, SendError<()>> {
         let cfg = &self.conn.cfg;
         let max = cfg.max_send_message as usize;
         let crowded = self.conn.is_crowded();
@@ -89,7 +109,7 @@ impl Call<'_> {
         Ok(action)
     }
 
-    #[inline]
+    #[inline(always)]
     fn queue(&mut self, out: Out, octets: usize, action: Action) {
         let slot = &mut self.conn.slots[self.s];
         slot.out.push_back(out);
@@ -135,6 +155,7 @@ impl Call<'_> {
     /// # Errors
     /// This is a server (which ends with [`finish`](Self::finish)), it was closed already, or the one message is missing.
     pub fn close_send(&mut self) -> Result<(), Misuse> {
+        tap!(self.conn, Record::Call { slot: self.s, op: CallOp::CloseSend });
         if !self.conn.is_client() {
             return Err(Misuse("a server ends a call with finish"));
         }
@@ -161,6 +182,7 @@ impl Call<'_> {
     /// # Errors
     /// The head was framed already, or this is a client.
     pub fn send_headers(&mut self, metadata: &Metadata, flush: bool) -> Result<(), Misuse> {
+        tap!(self.conn => tape_headers(self.s, metadata, flush));
         if self.conn.is_client() {
             return Err(Misuse("a client's metadata goes with start"));
         }
@@ -185,11 +207,12 @@ impl Call<'_> {
     ///
     /// A method that returns one message and finishes with OK but without it ends with INTERNAL. (A client ends with
     /// [`cancel`](Self::cancel); there this is the same.)
-    #[inline]
+    #[inline(always)]
     pub fn finish(self, status: &Status, trailers: Option<&Metadata>) {
         if self.conn.is_client() {
             return self.cancel();
         }
+        tap!(self.conn => tape_finish(self.s, status, trailers));
         let s = self.s;
         let slot = &mut self.conn.slots[s];
         if slot.has(OVER) {

@@ -49,6 +49,7 @@ pub fn to_payload<C: Codec>(item: &C::Item) -> Payload {
 ///
 /// # Errors
 /// As [`Call::send_with`] and [`Call::send`]; nothing was queued, and the item is still the caller's.
+#[inline(always)]
 pub fn send<C: Codec>(call: &mut Call<'_>, item: &C::Item) -> Result<(), SendError<()>> {
     let len = C::encoded_len(item);
     if len < Builder::LINK_THRESHOLD {

@@ -21,11 +21,14 @@ impl<T> fmt::Debug for Prost<T> {
 impl<T: Message + Default> Codec for Prost<T> {
     type Item = T;
 
+    // `always`: prost's own functions are calls enough for a small message.
+    #[inline(always)]
     fn encoded_len(item: &T) -> usize {
         item.encoded_len()
     }
 
     // `encode_raw`, because `encode` would compute the length a second time to compare it with room that cannot lack.
+    #[inline(always)]
     fn encode_flat(item: &T, out: &mut Vec<u8>) {
         item.encode_raw(out);
     }
@@ -34,6 +37,7 @@ impl<T: Message + Default> Codec for Prost<T> {
         item.encode_raw(out);
     }
 
+    #[inline(always)]
     fn decode(payload: Payload) -> Result<T, Status> {
         // One run is the ordinary case, and `Bytes` is the fastest `Buf`.
         match payload.try_into_flat() {

@@ -1,26 +1,26 @@
 //! DATA in: both windows, and octets to messages.
 
-use super::{Connection, Fatal, Role};
+use super::{
+    Connection, Fatal, Role,
+    settings::DEFAULT_WINDOW,
+    whole::{copy_in, is_whole},
+};
 use crate::{
     Code, Event, Message, Payload, Status, StreamId,
     error::ErrorCode,
     flow::Credit,
     grpc::prefix::{Prefix, PrefixError},
-    shape::recv::{self as shape, ClientInput, RecvState, ServerInput, Verdict, Violation},
+    shape::recv::{self as shape, ClientInput, ServerInput, Verdict, Violation},
     store::NIL,
     stream::{Inbound, flag},
 };
 use alloc::vec::Vec;
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use h2_frame::Head;
 
 /// Whole messages that a call holds as messages; what comes behind them stays octets, since a
 /// message in memory costs more than the five octets that it may have on the wire.
 const INBOX: usize = 32;
-/// Messages up to `SMALL` are cut from a shared segment of `SEGMENT` octets, which saves an allocation each. Both are
-/// small, and `INBOX` is, because one message that nobody takes keeps its segment.
-const SMALL: usize = 256;
-const SEGMENT: usize = 2 << 10;
 /// Set aside for a message on the strength of its prefix alone, while `AHEAD` allows.
 const TRUST: u32 = 64 << 10;
 /// So many octets for streams that are gone count as one useless frame.
@@ -29,39 +29,6 @@ const LATE: u32 = 1 << 20;
 const AHEAD: u32 = 4 << 20;
 
 impl Connection {
-    /// Server: the ordinary request in one go, its one message and its end in one frame. False: it is not one of these,
-    /// and nothing was done.
-    #[inline]
-    pub(super) fn whole_request(&mut self, head: Head, octets: &[u8]) -> bool {
-        let Some(s) = self.map.get(head.stream) else { return false };
-        let slot = &mut self.slots[s];
-        const MUST_NOT: u32 = flag::REMOTE_END | flag::DISCARD | flag::HTTP;
-        let plain = slot.receive == RecvState::Empty
-            && self.role == Role::Server
-            && head.has(h2_frame::flag::END_STREAM)
-            && !slot.has(MUST_NOT)
-            && slot.assembly.is_empty()
-            && slot.content_length.is_none_or(|all| all == octets.len() as u64)
-            && octets.len() <= slot.recv_window.room().min(self.recv_window.room())
-            && is_whole(octets, self.cfg.max_recv_message);
-        if !plain {
-            return false;
-        }
-        slot.recv_window.consume(head.len);
-        slot.set(flag::REMOTE_END);
-        self.forget_credit(s);
-        let slot = &mut self.slots[s];
-        let (held, _) = shape::server(slot.receive, ServerInput::Message);
-        (slot.receive, _) = shape::server(held, ServerInput::End);
-        self.recv_window.consume(head.len);
-        self.return_connection_credit(head.len);
-        let (payload, credit) = (self.copy_in(&octets[5..]), self.budget.charge(head.len));
-        self.slots[s].inbox.push_back(Inbound { payload, credit, extra: 0 });
-        self.stats.messages_received += 1;
-        self.offer(s);
-        true
-    }
-
     /// A DATA frame begins: its whole length, padding included, counts against both windows (RFC 9113 §6.9.1).
     #[inline]
     pub(super) fn data_begins(&mut self, head: Head) -> Result<(), Fatal> {
@@ -87,7 +54,7 @@ impl Connection {
     }
 
     #[inline]
-    fn return_connection_credit(&mut self, octets: u32) {
+    pub(super) fn return_connection_credit(&mut self, octets: u32) {
         self.recv_credit += octets << u32::from(cfg!(pintle_fault = "credit_twice"));
         if self.recv_credit > self.cfg.connection_window / 2 {
             self.control.owe_connection_credit();
@@ -96,11 +63,12 @@ impl Connection {
 
     #[inline]
     fn data_for(&mut self, s: u32, head: Head) -> Result<u32, Fatal> {
+        let unaware = self.is_unaware();
         let slot = &mut self.slots[s];
         slot.recv_window.consume(head.len);
         let fault = if slot.has(flag::REMOTE_END) {
             (ErrorCode::STREAM_CLOSED, "DATA after END_STREAM")
-        } else if slot.recv_window.get() < 0 {
+        } else if slot.recv_window.get() < 0 && !unaware {
             (ErrorCode::FLOW_CONTROL_ERROR, "more DATA than the stream's window")
         } else if self.role == Role::Client && !slot.has(flag::HEAD_RECEIVED) {
             (ErrorCode::PROTOCOL_ERROR, "DATA before the response's head")
@@ -137,6 +105,9 @@ impl Connection {
             return Ok(());
         }
         self.rx_data += octets.len() as u32;
+        if self.is_unaware() && self.budget.held() + octets.len() as u64 > self.cfg.recv_budget {
+            return self.stream_error(self.rx_head.stream, ErrorCode::FLOW_CONTROL_ERROR, "more DATA than the stream's window");
+        }
         if !octets.is_empty() {
             self.take_in(s, octets);
         }
@@ -144,6 +115,19 @@ impl Connection {
             self.frame_ends(s);
         }
         Ok(())
+    }
+
+    /// The peer has not read our SETTINGS and goes by the default window, which is larger than ours (RFC 9113 §6.9.3). Until then the
+    /// budget of the connection counts, not the windows of streams: at half of it we stop reading, beyond it a stream ends.
+    #[inline]
+    pub(super) fn is_unaware(&self) -> bool {
+        self.local.unacked > 0 && self.cfg.initial_window < DEFAULT_WINDOW
+    }
+
+    /// Reading goes on when the application has taken what came. If it never does, the SETTINGS timeout ends the connection.
+    #[inline]
+    pub(super) fn is_glutted(&self) -> bool {
+        self.is_unaware() && self.budget.held() > self.cfg.recv_budget / 2
     }
 
     /// The last octet of a DATA frame was handled; the stream may have ended by it.
@@ -211,23 +195,11 @@ impl Connection {
         }
         // One whole message, the ordinary case.
         if slot.assembly.is_empty() && is_whole(octets, self.cfg.max_recv_message) {
-            let payload = self.copy_in(&octets[5..]);
+            let payload = copy_in(&mut self.small, &octets[5..]);
             self.deliver(s, Inbound { payload, credit, extra: 0 });
             return;
         }
         self.messages_in_pieces(s, octets, credit);
-    }
-
-    #[inline]
-    fn copy_in(&mut self, octets: &[u8]) -> Payload {
-        if octets.len() > SMALL || octets.is_empty() {
-            return Bytes::copy_from_slice(octets).into();
-        }
-        if self.small.capacity() < octets.len() {
-            self.small = BytesMut::with_capacity(SEGMENT);
-        }
-        self.small.extend_from_slice(octets);
-        self.small.split().freeze().into()
     }
 
     /// Octets from the wire, in whatever pieces they came.
@@ -420,7 +392,7 @@ impl Connection {
     }
 
     /// The application takes the next message.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take_message(&mut self, s: u32) -> Option<Message> {
         let slot = &mut self.slots[s];
         let Inbound { payload, credit, extra } = slot.inbox.pop_front()?;
@@ -537,7 +509,7 @@ impl Connection {
     }
 
     /// Octets of the stream's window are free again; announced once they are worth a frame (RFC 9113 §6.9).
-    #[inline]
+    #[inline(always)]
     pub(crate) fn return_stream_credit(&mut self, s: u32, octets: u32) {
         let slot = &mut self.slots[s];
         if slot.has(flag::REMOTE_END | flag::CLOSED) {
@@ -559,7 +531,7 @@ impl Connection {
     }
 
     /// The peer sends no more on the stream: it needs no credit (RFC 9113 §6.9).
-    #[inline]
+    #[inline(always)]
     pub(super) fn forget_credit(&mut self, s: u32) {
         let slot = &mut self.slots[s];
         if slot.has(flag::CREDIT_DUE) {
@@ -579,14 +551,6 @@ impl Connection {
             self.push_event(Event::StreamReadable { stream, token });
         }
     }
-}
-
-/// The octets are one uncompressed message that is not too large.
-#[inline]
-fn is_whole(octets: &[u8], max: u32) -> bool {
-    let Some(([0, len @ ..], message)) = octets.split_first_chunk::<5>() else { return false };
-    let len = u32::from_be_bytes(*len);
-    message.len() == len as usize && len <= max
 }
 
 /// No coding but identity is offered, so the flag is a fault of the sender (compression.md, case 6).

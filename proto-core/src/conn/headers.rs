@@ -13,7 +13,7 @@ use crate::{
 };
 use alloc::{boxed::Box, vec::Vec};
 use core::time::Duration;
-use h2_frame::{Continuation, Headers};
+use h2_frame::{Continuation, Head, Headers};
 
 /// Blocks may be so many times larger than the list limit before the connection, not just the call, ends (attacks X11, X22).
 const EXCESS: u32 = 4;
@@ -55,13 +55,18 @@ impl Begin {
 pub(crate) struct RequestMemo {
     entries: [Option<Remembered>; 4],
     last: usize,
+    /// Heads remembered so far.
+    count: u64,
 }
 
 #[derive(Debug)]
 struct Remembered {
+    /// Of all that were ever remembered here; not 0.
+    number: u64,
     generation: u32,
     block: Vec<u8>,
     route: RouteId,
+    shape: Shape,
     begin: Begin,
     metadata: Vec<u8>,
     extra: Vec<u8>,
@@ -77,7 +82,9 @@ impl RequestMemo {
         self.entries[self.last].as_ref()
     }
 
-    fn keep(&mut self, remembered: Remembered) {
+    fn keep(&mut self, mut remembered: Remembered) {
+        self.count += 1;
+        remembered.number = self.count;
         self.last = (self.last + 1) % self.entries.len();
         self.entries[self.last] = Some(remembered);
     }
@@ -95,13 +102,13 @@ impl Connection {
         self.block.octets.clear();
         self.block.octets.extend_from_slice(headers.fragment);
         self.timers.set(Timer::HeaderBlock, self.now.saturating_add(self.cfg.header_block_timeout));
-        self.bound_block()
+        self.bound_block(0)
     }
 
     pub(super) fn on_continuation(&mut self, continuation: Continuation<'_>) -> Result<(), Fatal> {
-        self.block.octets.extend_from_slice(continuation.fragment);
         self.block.continuations += 1;
-        self.bound_block()?;
+        self.bound_block(continuation.fragment.len())?;
+        self.block.octets.extend_from_slice(continuation.fragment);
         if !continuation.end_headers {
             return Ok(());
         }
@@ -114,12 +121,22 @@ impl Connection {
         result
     }
 
-    fn bound_block(&mut self) -> Result<(), Fatal> {
+    /// A frame that is by itself more than its block may be.
+    #[inline]
+    pub(super) fn bound_block_frame(&mut self, head: Head) -> Result<(), Fatal> {
+        if head.len > EXCESS.saturating_mul(self.cfg.max_header_list) {
+            return Err(self.excess(head.stream, "header_block_too_large"));
+        }
+        Ok(())
+    }
+
+    /// The block with `more` octets to come is not more than it may be.
+    fn bound_block(&mut self, more: usize) -> Result<(), Fatal> {
         let frames = CONTINUATIONS.max(self.cfg.max_header_list / self.cfg.max_frame + 4);
         if self.block.continuations > frames {
             return Err(self.excess(self.block.stream, "too_many_continuations"));
         }
-        if self.block.octets.len() > EXCESS as usize * self.cfg.max_header_list as usize {
+        if self.block.octets.len() + more > EXCESS.saturating_mul(self.cfg.max_header_list) as usize {
             return Err(self.excess(self.block.stream, "header_block_too_large"));
         }
         Ok(())
@@ -197,8 +214,12 @@ impl Connection {
             if !seen.metadata.is_empty() {
                 slot.metadata.push_records(&seen.metadata);
             }
-            slot.extra.push_records(&seen.extra);
-            let (route, begin) = (seen.route, seen.begin);
+            if slot.extra_of != seen.number {
+                slot.extra.clear();
+                slot.extra.push_records(&seen.extra);
+                slot.extra_of = seen.number;
+            }
+            let (route, begin) = ((seen.route, seen.shape), seen.begin);
             self.request_opens(s, id, end_stream);
             self.call_begins(s, Some(route), begin, end_stream);
             return Ok(());
@@ -226,6 +247,8 @@ impl Connection {
     fn decode_request(&mut self, s: u32, block: &[u8]) -> Result<RequestFields, Fatal> {
         let (limits, before) = (self.limits(), self.decoder.generation());
         let slot = &mut self.slots[s];
+        slot.extra.clear();
+        slot.extra_of = 0;
         let mut collector = RequestCollector::new(&self.routes, &mut slot.metadata, &mut slot.extra, limits);
         self.decoder.decode(block, &mut collector).map_err(bad_block)?;
         let fields = collector.finish();
@@ -240,9 +263,11 @@ impl Connection {
             && slot.metadata.records().len() + slot.extra.records().len() <= MEMO_FIELDS
         {
             self.memo.keep(Remembered {
+                number: 0,
                 generation: before,
                 block: block.to_vec(),
                 route,
+                shape: self.routes.shape(route),
                 begin: Begin::of(&fields),
                 metadata: slot.metadata.records().to_vec(),
                 extra: slot.extra.records().to_vec(),
@@ -254,7 +279,9 @@ impl Connection {
     #[inline]
     fn request_head(&mut self, s: u32, fields: &RequestFields, end_stream: bool) -> Result<(), Fatal> {
         match fields.verdict() {
-            RequestVerdict::Call(route) => self.call_begins(s, Some(route), Begin::of(fields), end_stream),
+            RequestVerdict::Call(route) => {
+                self.call_begins(s, Some((route, self.routes.shape(route))), Begin::of(fields), end_stream);
+            }
             RequestVerdict::UnknownMethod if self.cfg.accept_unknown_methods => self.call_begins(s, None, Begin::of(fields), end_stream),
             RequestVerdict::UnknownMethod => {
                 let path = self.slots[s].extra.find(b":path").unwrap_or_default();
@@ -284,12 +311,12 @@ impl Connection {
         self.end_early(s, Status::new(code, text), http);
     }
 
-    #[inline]
-    fn call_begins(&mut self, s: u32, route: Option<RouteId>, begin: Begin, end_stream: bool) {
+    #[inline(always)]
+    fn call_begins(&mut self, s: u32, route: Option<(RouteId, Shape)>, begin: Begin, end_stream: bool) {
         self.stats.calls += 1;
-        let shape = route.map_or(Shape::Bidi, |route| self.routes.shape(route));
+        let (route, shape) = route.map_or((NIL, Shape::Bidi), |(route, shape)| (route.0, shape));
         let slot = &mut self.slots[s];
-        slot.route = route.map_or(NIL, |route| route.0);
+        slot.route = route;
         slot.shape = shape;
         slot.receive = RecvState::new(shape.request());
         slot.sent = SendState::new(shape.response());

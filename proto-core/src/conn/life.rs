@@ -142,6 +142,7 @@ impl Connection {
     // -- server ---------------------------------------------------------------------------------------------
 
     /// The request is the application's to take.
+    #[inline(always)]
     pub(super) fn offer(&mut self, s: u32) {
         let slot = &mut self.slots[s];
         slot.set(flag::OFFERED);
@@ -272,7 +273,7 @@ impl Connection {
     }
 
     /// Server: the application finished the call and let go.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn finished(&mut self, s: u32) {
         let slot = &mut self.slots[s];
         slot.unset(flag::HELD | flag::OFFERED);
@@ -285,7 +286,10 @@ impl Connection {
                 self.bound_stall(s);
             }
         }
-        self.prune_events();
+        // Whoever has the call's id took its `Incoming` from the queue; other events of it that are queued have a flag.
+        if self.slots[s].has(flag::EVENTS) {
+            self.prune_events();
+        }
     }
 
     /// Raw: when the stream is reset if it is not over.

@@ -48,7 +48,9 @@ impl Connection {
             Which::None
         };
         if slot.links.which != belongs {
-            self.unlink(s);
+            if slot.links.which != Which::None {
+                self.unlink(s);
+            }
             match belongs {
                 Which::Ready => {
                     self.pressing += self.slots[s].out_len;
@@ -136,9 +138,10 @@ impl Connection {
 
     #[inline]
     pub(super) fn wants_read(&self) -> bool {
-        self.phase != Phase::Closed && !self.control.is_crowded()
+        self.phase != Phase::Closed && !self.control.is_crowded() && !self.is_glutted()
     }
 
+    #[inline]
     pub(super) fn push_event(&mut self, event: Event) {
         self.events.push_back(event);
     }

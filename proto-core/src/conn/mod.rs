@@ -16,9 +16,12 @@ mod send;
 mod settings;
 mod stage_head;
 mod stats;
+#[cfg(feature = "record")]
+mod tap;
 mod target;
 mod timeout;
 mod timer;
+mod whole;
 
 pub use life::Accepted;
 pub use stats::Stats;
@@ -38,7 +41,7 @@ use crate::{
     call::Call,
     flow::{RecvBudget, Window},
     hpack,
-    store::{List, NIL, Slab, StreamMap, Which},
+    store::{Burst, List, NIL, Slab, StreamMap, Which},
     stream::Stream,
     tx::{Outbox, Transmit},
 };
@@ -139,7 +142,7 @@ pub struct Connection {
     highest_peer_id: u32,
     /// Client: id of the next stream.
     next_id: u32,
-    events: VecDeque<Event>,
+    events: Burst<Event>,
     pub(crate) ready: List,
     opening: List,
     blocked: List,
@@ -185,6 +188,8 @@ pub struct Connection {
     timers: Timers,
     drain: Drain,
     stats: Stats,
+    #[cfg(feature = "record")]
+    pub(crate) tap: Option<Box<crate::tape::Tap>>,
 }
 
 impl Connection {
@@ -217,7 +222,7 @@ impl Connection {
             last_peer_id: 0,
             highest_peer_id: 0,
             next_id: 1,
-            events: VecDeque::new(),
+            events: Burst::new(),
             ready: List::new(Which::Ready),
             opening: List::new(Which::Opening),
             blocked: List::new(Which::Blocked),
@@ -248,6 +253,8 @@ impl Connection {
             timers,
             drain: Drain::default(),
             stats: Stats::default(),
+            #[cfg(feature = "record")]
+            tap: None,
             cfg: Box::new(config.clone()),
         }
     }
@@ -269,11 +276,13 @@ impl Connection {
     /// The next event, oldest first. Events of calls that are gone are dropped on the way.
     #[inline]
     pub fn poll_event(&mut self) -> Option<Event> {
+        tap!(self => return self.tape_event());
         self.next_event()
     }
 
     /// Server: the application takes the request over and owes it `finish` or `cancel`. `None`: the peer took it back.
     pub fn accept(&mut self, call: CallId, token: Token) -> Option<Accepted> {
+        tap!(self => return self.tape_accept(call, token));
         self.accept_call(call, token)
     }
 
@@ -282,6 +291,7 @@ impl Connection {
     /// # Errors
     /// See [`StartError`]; nothing was sent.
     pub fn start(&mut self, now: Timestamp, head: RequestHead<'_>, options: CallOptions) -> Result<CallId, StartError> {
+        tap!(self => return self.tape_start(now, head, options));
         self.start_call(now, head, options)
     }
 
@@ -312,11 +322,13 @@ impl Connection {
     /// GOAWAY (RFC 9113 §6.8) and closes when the running calls have ended; a client takes no new calls and closes
     /// when it is idle. `within`: when to end at the latest, calls or not; `None` leaves that to the calls.
     pub fn drain(&mut self, now: Timestamp, within: Option<Duration>) {
+        tap!(self, Record::Drain { now, within });
         self.begin_drain(now, within);
     }
 
     /// Closes at once: GOAWAY(NO_ERROR) waits in `transmit`; calls end with UNAVAILABLE (client) or CANCELLED (server).
     pub fn close(&mut self, now: Timestamp) {
+        tap!(self, Record::Close { now });
         self.tick(now);
         self.close_local();
     }
@@ -375,20 +387,26 @@ impl Connection {
 impl Endpoint for Connection {
     #[inline]
     fn recv_slice(&mut self, now: Timestamp, octets: &[u8]) {
+        tap!(self, Record::In { now, octets: octets.into() });
         self.tick(now);
         self.receive(octets);
     }
 
     fn recv_eof(&mut self, now: Timestamp) {
+        tap!(self, Record::Eof { now });
         self.tick(now);
         self.receive_eof();
+        tap!(self => tape_settle());
     }
 
+    #[inline]
     fn read_target(&mut self) -> Option<&mut [u8]> {
+        tap!(self, Record::Target);
         self.message_target()
     }
 
     fn filled(&mut self, now: Timestamp, n: usize) {
+        tap!(self => tape_filled(now, n));
         self.tick(now);
         self.message_filled(n);
     }
@@ -397,12 +415,15 @@ impl Endpoint for Connection {
     fn transmit(&mut self, now: Timestamp, budget: usize) -> Transmit<'_> {
         self.tick(now);
         self.stage(budget);
+        tap!(self => tape_transmit(now, budget));
         self.outbox.lend()
     }
 
     fn handle_timeout(&mut self, now: Timestamp) {
+        tap!(self, Record::Timeout { now });
         self.tick(now);
         self.time_out();
+        tap!(self => tape_settle());
     }
 
     #[inline]

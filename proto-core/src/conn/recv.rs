@@ -7,6 +7,11 @@ use super::{Connection, Fatal, Phase, Role};
 use crate::{CloseReason, Event, error::ErrorCode};
 use h2_frame::{Frame, Head, Headers, Item, PREFACE, Scope, kind, parse_payload};
 
+/// Entries of one SETTINGS frame. There are about ten kinds; nghttp2 takes 32.
+const MOST_SETTINGS: u32 = 200;
+/// Octets kept of a GOAWAY: 8, and more debug data than is ever quoted.
+const GOAWAY_KEPT: usize = 1 << 10;
+
 impl Connection {
     #[inline]
     pub(super) fn receive(&mut self, octets: &[u8]) {
@@ -31,6 +36,9 @@ impl Connection {
                 && let Some((head, payload)) = self.scanner.take_frame(&mut input)
             {
                 self.whole_frame(head, payload)?;
+                if input.is_empty() {
+                    return Ok(());
+                }
                 continue;
             }
             match self.scanner.next(&mut input) {
@@ -47,14 +55,15 @@ impl Connection {
 
     #[inline]
     fn whole_frame(&mut self, head: Head, payload: &[u8]) -> Result<(), Fatal> {
-        self.rx_head = head;
         if head.kind == kind::DATA {
             if self.whole_request(head, payload) {
                 return Ok(());
             }
+            self.rx_head = head;
             self.data_begins(head)?;
             return self.data_goes_on(payload, true);
         }
+        self.bound_frame(head)?;
         match Headers::parse(head, payload) {
             Ok(headers) => self.on_headers(headers),
             Err(error) => self.frame_error(error),
@@ -105,12 +114,25 @@ impl Connection {
         if head.kind == kind::DATA {
             return self.data_begins(head);
         }
+        self.bound_frame(head)?;
         match self.scanner.take_payload(input) {
             Some(payload) => self.frame(head, payload),
             None => {
                 self.rx_partial.clear();
                 Ok(())
             }
+        }
+    }
+
+    /// A frame that is handled whole is kept until it is: not one that is longer than can be meant.
+    #[inline]
+    fn bound_frame(&mut self, head: Head) -> Result<(), Fatal> {
+        match head.kind {
+            kind::HEADERS | kind::CONTINUATION => self.bound_block_frame(head),
+            kind::SETTINGS if head.len > MOST_SETTINGS * 6 => {
+                Err(Fatal::new(ErrorCode::ENHANCE_YOUR_CALM, "too_many_settings_in_a_frame"))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -130,7 +152,8 @@ impl Connection {
         }
         // The payload of an unknown frame is of no use to anyone.
         if self.rx_head.kind <= kind::CONTINUATION {
-            self.rx_partial.extend_from_slice(octets);
+            let most = if self.rx_head.kind == kind::GOAWAY { GOAWAY_KEPT.saturating_sub(self.rx_partial.len()) } else { octets.len() };
+            self.rx_partial.extend_from_slice(&octets[..octets.len().min(most)]);
         }
         if last {
             let payload = core::mem::take(&mut self.rx_partial);

@@ -23,7 +23,7 @@ const LINK: usize = 4 << 10;
 /// A budget does not cut frames below this.
 const LEAST: usize = 256;
 
-/// The shared segment takes no more beyond this until it was emptied.
+/// The shared segment takes no more beyond this, or beyond `Config::connection_send_buffer`, until it was emptied.
 const SEGMENT: usize = 256 << 10;
 
 /// The shared segment: small messages wait here until they are framed. It is emptied when none is left, which under
@@ -35,14 +35,14 @@ pub(crate) struct Segment {
 }
 
 impl Segment {
-    /// Whether it takes another message; one that does not fit has a buffer of its own.
+    /// Whether it takes another message, where the connection's send buffer is `limit`; one that does not fit has a buffer of its own.
     #[inline]
-    pub(crate) fn has_room(&self) -> bool {
-        self.octets.len() < SEGMENT
+    pub(crate) fn has_room(&self, limit: u32) -> bool {
+        self.octets.len() < SEGMENT.min(limit as usize)
     }
 
     /// Appends a message of `len` octets, written by `fill`, behind its prefix.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self, len: usize, fill: impl FnOnce(&mut Vec<u8>)) -> Out {
         let start = self.octets.len();
         self.octets.reserve(len + 5);
@@ -121,32 +121,25 @@ impl Connection {
         let slot = &mut self.slots[s];
         const MUST: u32 = flag::SEND_ENDED | flag::REMOTE_END;
         const MUST_NOT: u32 = flag::HEAD_SENT | flag::HTTP | flag::HELD;
-        if slot.flags & (MUST | MUST_NOT) != MUST || slot.ending.is_some() || slot.out.len() != 1 || !slot.out_head.is_empty() {
+        if slot.flags & (MUST | MUST_NOT) != MUST || slot.ending.is_some() || !slot.out_head.is_empty() {
             return false;
         }
-        let Some((before, after)) = self.heads.answer(&self.encoder) else { return false };
-        let Some(Out::Segment { start, len }) = slot.out.front() else { return false };
-        let (start, len, id) = (*start, *len, slot.id);
+        let Some(answer) = self.heads.answer(&self.encoder) else { return false };
+        let Some(&Out::Segment { start, len }) = slot.out.only() else { return false };
+        let id = slot.id;
         let n = len as usize;
-        if n > self.send_window.room() || n > slot.send_window.room() || len > self.peer.max_frame {
+        if i64::from(len) > self.send_window.get().min(slot.send_window.get()) || len > self.peer.max_frame {
             return false;
         }
         self.send_window.consume(len);
         let message = self.segment.get(start, len);
         self.outbox.extend_with(|out| {
-            let at = out.len();
-            out.reserve(before.len() + n + after.len());
-            out.extend_from_slice(before);
+            answer.head.append(id, out);
+            out.extend_from_slice(&data_head(len, id, false));
             out.extend_from_slice(message);
-            out.extend_from_slice(after);
-            let data = at + before.len() - 9;
-            out[data..data + 9].copy_from_slice(&data_head(len, id, false));
-            let id = id.to_be_bytes();
-            out[at + 5..at + 9].copy_from_slice(&id);
-            let trailers = data + 9 + n;
-            out[trailers + 5..trailers + 9].copy_from_slice(&id);
+            answer.trailers.append(id, out);
         });
-        slot.out.pop_front();
+        slot.out.drop_front();
         slot.out_len = 0;
         self.queued -= n;
         self.segment.free(len);
@@ -225,7 +218,7 @@ impl Connection {
                 if !matches!(front, Out::Raw { .. }) {
                     self.stats.messages_sent += 1;
                 }
-                self.slots[s].out.pop_front();
+                self.slots[s].out.drop_front();
             }
         }
         true
@@ -264,7 +257,7 @@ impl Connection {
     /// A message that waits for a window moves out of the shared segment.
     pub(super) fn spill(&mut self, s: u32) {
         let segment = &mut self.segment;
-        for out in &mut self.slots[s].out {
+        for out in self.slots[s].out.iter_mut() {
             if let Out::Segment { start, len } = *out {
                 let octets = segment.get(start, len);
                 let [a, b, c, d, e, ..] = *octets else { continue };

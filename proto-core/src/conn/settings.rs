@@ -15,7 +15,7 @@ const STREAMS_BEFORE_SETTINGS: u32 = 100;
 #[derive(Debug, Default)]
 pub(crate) struct Local {
     /// SETTINGS of ours that the peer has not acknowledged.
-    unacked: u32,
+    pub(super) unacked: u32,
 }
 
 /// What the peer announced, as far as it binds us.

@@ -13,6 +13,7 @@ use crate::{
 use alloc::{string::String, vec::Vec};
 use base64::{Engine, engine::general_purpose::STANDARD_NO_PAD};
 use bytes::Bytes;
+use h2_frame::Head;
 
 /// Longest `grpc-message` that we send, octets before coding; peers limit whole header lists to 8 KiB.
 const MESSAGE: usize = 4 << 10;
@@ -45,13 +46,51 @@ impl Memo {
     }
 }
 
+/// The two HEADERS frames of an answer that is OK and has no metadata, good as long as the encoder's table stays as it was.
+#[derive(Debug, Default)]
+pub(super) struct Answer {
+    generation: u32,
+    pub(super) head: ShortFrame,
+    pub(super) trailers: ShortFrame,
+}
+
+/// A short frame but for its stream id. An array, because a copy of a fixed size is a few instructions and no call.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct ShortFrame {
+    octets: [u8; Self::MOST],
+    /// 0: not known.
+    len: u8,
+}
+
+impl ShortFrame {
+    const MOST: usize = 32;
+
+    fn headers(block: &[u8], end_stream: bool) -> Self {
+        let mut frame = Self::default();
+        if let Some(place) = frame.octets[Head::LEN..].get_mut(..block.len()) {
+            place.copy_from_slice(block);
+            frame.octets[..Head::LEN].copy_from_slice(&h2_frame::headers_head(block.len() as u32, 0, end_stream, true));
+            frame.len = (Head::LEN + block.len()) as u8;
+        }
+        frame
+    }
+
+    /// Appends it as a frame of the stream `id`.
+    #[inline]
+    pub(super) fn append(&self, id: u32, out: &mut Vec<u8>) {
+        let mut octets = self.octets;
+        octets[Head::LEN - 4..Head::LEN].copy_from_slice(&id.to_be_bytes());
+        let end = out.len() + usize::from(self.len);
+        out.extend_from_slice(&octets);
+        out.truncate(end);
+    }
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct HeadMemos {
     response: Memo,
     ok: Memo,
-    answer_generation: u32,
-    before: Vec<u8>,
-    after: Vec<u8>,
+    answer: Answer,
     requests: [(Bytes, Memo); REQUESTS],
     next_request: usize,
     seen: [u32; SEEN],
@@ -59,24 +98,19 @@ pub(crate) struct HeadMemos {
 }
 
 impl HeadMemos {
-    /// The frames around the one message of an answer that is OK and has no metadata: HEADERS and the head of the DATA
-    /// before it, HEADERS behind it. Stream id and DATA length are to be filled in.
+    /// The frames around the one message of an answer that is OK and has no metadata, if both are known for the table as it is.
     #[inline]
-    pub(super) fn answer(&self, encoder: &Encoder) -> Option<(&[u8], &[u8])> {
-        if self.answer_generation == encoder.generation() && !self.before.is_empty() { Some((&self.before, &self.after)) } else { None }
+    pub(super) fn answer(&self, encoder: &Encoder) -> Option<&Answer> {
+        (self.answer.generation == encoder.generation() && self.answer.head.len > 0).then_some(&self.answer)
     }
 
     /// Both blocks are known for the table as it is: frames them once.
     fn frame_answer(&mut self, encoder: &Encoder) {
         if let (Some(head), Some(trailers)) = (self.response.get(encoder), self.ok.get(encoder)) {
-            self.answer_generation = encoder.generation();
-            self.before.clear();
-            self.before.extend_from_slice(&h2_frame::headers_head(head.len() as u32, 0, false, true));
-            self.before.extend_from_slice(head);
-            self.before.extend_from_slice(&h2_frame::data_head(0, 0, false));
-            self.after.clear();
-            self.after.extend_from_slice(&h2_frame::headers_head(trailers.len() as u32, 0, true, true));
-            self.after.extend_from_slice(trailers);
+            let (head, trailers) = (ShortFrame::headers(head, false), ShortFrame::headers(trailers, true));
+            if head.len > 0 && trailers.len > 0 {
+                self.answer = Answer { generation: encoder.generation(), head, trailers };
+            }
         }
     }
 

@@ -12,10 +12,15 @@ const WORTH: usize = 4 << 10;
 
 impl Connection {
     /// Octets of the message being received that the rest of the present frame will bring.
+    #[inline]
     pub(super) fn message_target(&mut self) -> Option<&mut [u8]> {
         self.drop_target();
+        if self.rx_slot == NIL { None } else { self.frame_target() }
+    }
+
+    fn frame_target(&mut self) -> Option<&mut [u8]> {
         let s = self.rx_slot;
-        if s == NIL || self.phase == Phase::Closed || self.rx_head.kind != kind::DATA || self.rx_head.has(h2_frame::flag::PADDED) {
+        if self.phase == Phase::Closed || self.is_unaware() || self.rx_head.kind != kind::DATA || self.rx_head.has(h2_frame::flag::PADDED) {
             return None;
         }
         let slot = &mut self.slots[s];

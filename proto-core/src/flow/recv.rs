@@ -43,7 +43,6 @@ impl RecvBudget {
         Self { held: 0, spare, granted: 0 }
     }
 
-    #[cfg(any(test, feature = "testing"))]
     pub(crate) const fn held(&self) -> u64 {
         self.held
     }

@@ -1,6 +1,6 @@
 //! [`Metadata`]: the custom fields of a call.
 
-use alloc::{string::String, vec::Vec};
+use alloc::{format, string::String, vec::Vec};
 use base64::{
     Engine,
     alphabet::STANDARD,
@@ -61,6 +61,14 @@ impl fmt::Display for InvalidMetadata {
     }
 }
 impl core::error::Error for InvalidMetadata {}
+
+impl InvalidMetadata {
+    /// How a call ends that was to carry it, on the caller's side: INVALID_ARGUMENT, made here; the server has heard nothing.
+    #[must_use]
+    pub fn call_status(&self) -> super::Status {
+        super::Status::invalid_argument(format!("the call was not sent, this side gave it invalid metadata: {self}"))
+    }
+}
 
 /// Octets before the name of a record.
 const HEAD: usize = 8;
@@ -269,6 +277,20 @@ impl Metadata {
         }
     }
 
+    /// [`append_http`](Self::append_http) was used.
+    #[cfg(feature = "record")]
+    pub(crate) fn is_http(&self) -> bool {
+        self.http
+    }
+
+    /// From [`records`](Self::records). `None`: they are none.
+    #[cfg(feature = "record")]
+    pub(crate) fn from_records(records: &[u8], http: bool) -> Option<Self> {
+        let metadata = Self { buf: records.to_vec(), http };
+        let whole: usize = metadata.raw().map(|(name, value)| HEAD + name.len() + value.len()).sum();
+        (whole == records.len()).then_some(metadata)
+    }
+
     /// Names and values as octets.
     #[inline]
     pub(crate) fn raw(&self) -> Records<'_> {
@@ -387,7 +409,7 @@ fn check_key(key: &str, binary: bool) -> Result<(), InvalidMetadata> {
     } else if is_binary(lower.as_bytes()) && lower.len() == 4 {
         Some("there is nothing before \"-bin\"")
     } else if is_binary(lower.as_bytes()) && !binary {
-        Some("a key that ends in \"-bin\" has binary values: use append_bin or insert_bin")
+        Some("a key that ends in \"-bin\" has binary values: use metadata_bin of a call, append_bin or insert_bin of Metadata")
     } else if binary && !is_binary(lower.as_bytes()) {
         Some("the key of a binary value must end in \"-bin\"")
     } else {

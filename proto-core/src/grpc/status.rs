@@ -314,17 +314,17 @@ impl fmt::Display for Status {
     }
 }
 
+/// As `Display`, for programs that return it from `main`; then how many octets of details there are, and the metadata.
 impl fmt::Debug for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut out = f.debug_struct("Status");
-        out.field("code", &self.code).field("message", &self.message()).field("origin", &self.origin);
+        fmt::Display::fmt(self, f)?;
         if !self.details().is_empty() {
-            out.field("details", &format_args!("{} octets", self.details().len()));
+            write!(f, ", details: {} octets", self.details().len())?;
         }
         if !self.metadata().is_empty() {
-            out.field("metadata", self.metadata());
+            write!(f, ", metadata: {:?}", self.metadata())?;
         }
-        out.finish()
+        Ok(())
     }
 }
 

@@ -53,6 +53,7 @@ impl<'a> Stream<'a> {
 
     /// Sets the driver's word, echoed in events.
     pub fn set_token(&mut self, token: Token) {
+        tap!(self.conn, Record::Stream { slot: self.s, op: StreamOp::SetToken(token) });
         self.conn.slots[self.s].token = token;
     }
 
@@ -71,6 +72,7 @@ impl<'a> Stream<'a> {
 
     /// Resets the stream with CANCEL when it is not over after this time; `None`: it may take as long as it likes.
     pub fn limit(&mut self, after: Option<core::time::Duration>) {
+        tap!(self.conn, Record::Stream { slot: self.s, op: StreamOp::Limit(after) });
         self.conn.limit_stream(self.s, after);
     }
 
@@ -90,6 +92,12 @@ impl<'a> Stream<'a> {
 
     /// The next octets of the body. Taking them lets the peer send more.
     pub fn recv_bytes(&mut self) -> StreamRecv {
+        let got = self.next();
+        tap!(self.conn, Record::Stream { slot: self.s, op: StreamOp::RecvBytes((&got).into()) });
+        got
+    }
+
+    fn next(&mut self) -> StreamRecv {
         let slot = &self.conn.slots[self.s];
         if !slot.backlog.is_empty() {
             return StreamRecv::Bytes(self.conn.take_body(self.s));
@@ -108,6 +116,7 @@ impl<'a> Stream<'a> {
     /// # Errors
     /// Nothing was queued: a head was queued already, the stream is gone, or `status` is not 200 to 599.
     pub fn send_headers(&mut self, status: u16, headers: &Metadata, end: bool) -> Result<(), Misuse> {
+        tap!(self.conn => tape_http_head(self.s, status, headers, end));
         let slot = &mut self.conn.slots[self.s];
         if slot.has(flag::CLOSED) {
             return Err(Misuse("the stream is over"));
@@ -145,8 +154,11 @@ impl<'a> Stream<'a> {
         }
         if slot.out_len > 0 && (full || slot.out_len + octets.len() > limit) {
             slot.set(flag::WANTS_ROOM);
+            tap!(self.conn, Record::Stream { slot: self.s, op: StreamOp::SendRefused(octets.len() as u64) });
             return Err(SendError::Blocked(octets));
         }
+        tap!(self.conn, Record::Stream { slot: self.s, op: StreamOp::SendBytes { end, octets: octets[..].into() } });
+        let slot = &mut self.conn.slots[self.s];
         slot.out_len += octets.len();
         if slot.pressing() > 0 {
             self.conn.pressing += octets.len();
@@ -174,6 +186,8 @@ impl<'a> Stream<'a> {
         if !slot.has(flag::HEAD_SENT | flag::HEAD_DUE) {
             return Err(Misuse("send the response's head first"));
         }
+        tap!(self.conn => tape_http_trailers(self.s, trailers));
+        let slot = &mut self.conn.slots[self.s];
         slot.ending = Some(Box::new(Ending { status: Status::ok(), trailers: trailers.clone(), http_status: 0 }));
         slot.set(flag::SEND_ENDED | flag::TRAILERS);
         self.conn.schedule(self.s);
@@ -183,11 +197,13 @@ impl<'a> Stream<'a> {
     /// Server: answers as a gRPC server answers what is not gRPC (415 to a POST of another content-type, 405 to other
     /// methods), and lets go.
     pub fn refuse(self) {
+        tap!(self.conn, Record::Stream { slot: self.s, op: StreamOp::Refuse });
         self.conn.refuse_http(self.s);
     }
 
     /// Ends it at once with RST_STREAM, and lets go.
     pub fn reset(self, code: ErrorCode) {
+        tap!(self.conn, Record::Stream { slot: self.s, op: StreamOp::Reset(code.0) });
         let slot = &self.conn.slots[self.s];
         if !slot.has(flag::CLOSED) {
             let id = slot.id;

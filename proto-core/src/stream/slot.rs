@@ -5,9 +5,9 @@ use crate::{
     error::ErrorCode,
     flow::{Credit, Window},
     shape::{recv::RecvState, send::SendState},
-    store::{Links, NIL, Which},
+    store::{Fifo, Links, NIL, Which},
 };
-use alloc::{boxed::Box, collections::VecDeque, vec::Vec};
+use alloc::{boxed::Box, vec::Vec};
 use bytes::Bytes;
 
 /// One bit each of a [`Slot`]'s `flags`.
@@ -36,6 +36,7 @@ pub(crate) mod flag {
     pub(crate) const EVENT_READABLE: u32 = 1 << 10;
     pub(crate) const EVENT_WRITABLE: u32 = 1 << 11;
     pub(crate) const EVENT_HEADERS: u32 = 1 << 12;
+    pub(crate) const EVENTS: u32 = EVENT_READABLE | EVENT_WRITABLE | EVENT_HEADERS;
     /// `send` answered `Blocked`: owe a `Writable`.
     pub(crate) const WANTS_ROOM: u32 = 1 << 13;
     /// Stream credit waits to be announced (is in `Connection::credits`).
@@ -148,7 +149,7 @@ pub(crate) struct Slot {
     /// Messages the application asked for and has not got.
     pub(crate) demand: u32,
     pub(crate) assembly: Assembly,
-    pub(crate) inbox: VecDeque<Inbound>,
+    pub(crate) inbox: Fifo<Inbound>,
     /// Octets behind a full inbox, and the bodies of raw streams; charged to `backlog_credit`.
     pub(crate) backlog: Vec<u8>,
     /// Octets at its front that were read already.
@@ -157,7 +158,7 @@ pub(crate) struct Slot {
     pub(crate) content_length: Option<u64>,
 
     pub(crate) send_window: Window,
-    pub(crate) out: VecDeque<Out>,
+    pub(crate) out: Fifo<Out>,
     pub(crate) out_len: usize,
     /// Metadata of our head (client: custom metadata; server: initial metadata; raw: the fields).
     pub(crate) out_head: Metadata,
@@ -170,6 +171,9 @@ pub(crate) struct Slot {
     /// The peer's head, its pseudo-fields and other fields of the call, its trailers.
     pub(crate) metadata: Metadata,
     pub(crate) extra: Metadata,
+    /// The remembered head that `extra` is a copy of; 0: of none. Most calls of a client have the same head, so the copy
+    /// stays with the slot.
+    pub(crate) extra_of: u64,
     pub(crate) trailers: Metadata,
     /// Client: how it ended.
     pub(crate) outcome: Option<Status>,
@@ -196,13 +200,13 @@ impl Slot {
             credit_due: 0,
             demand: 0,
             assembly: Assembly::default(),
-            inbox: VecDeque::new(),
+            inbox: Fifo::new(),
             backlog: Vec::new(),
             backlog_at: 0,
             backlog_credit: Credit::default(),
             content_length: None,
             send_window: Window::new(0),
-            out: VecDeque::new(),
+            out: Fifo::new(),
             out_len: 0,
             out_head: Metadata::new(),
             path: Bytes::new(),
@@ -210,6 +214,7 @@ impl Slot {
             ending: None,
             metadata: Metadata::new(),
             extra: Metadata::new(),
+            extra_of: 0,
             trailers: Metadata::new(),
             outcome: None,
             reset: ErrorCode::NO_ERROR,
@@ -249,7 +254,9 @@ impl Slot {
         self.out_len = 0;
         self.out_head.clear();
         self.metadata.clear();
-        self.extra.clear();
+        if self.extra_of == 0 {
+            self.extra.clear();
+        }
         self.trailers.clear();
         if !self.path.is_empty() {
             self.path = Bytes::new();
@@ -263,12 +270,8 @@ impl Slot {
         if self.backlog.capacity() > 4096 {
             self.backlog = Vec::new();
         }
-        if self.inbox.capacity() > 16 {
-            self.inbox = VecDeque::new();
-        }
-        if self.out.capacity() > 16 {
-            self.out = VecDeque::new();
-        }
+        self.inbox.slim();
+        self.out.slim();
     }
 
     /// May a message of `len` octets be queued? `state`: of the sending half once it is.
@@ -288,10 +291,7 @@ impl Slot {
     /// Octets that it adds to `Connection::pressing`.
     #[inline]
     pub(crate) const fn pressing(&self) -> usize {
-        match self.links.which {
-            Which::Ready | Which::Blocked => self.out_len,
-            Which::None | Which::Opening => 0,
-        }
+        if matches!(self.links.which, Which::Ready | Which::Blocked) { self.out_len } else { 0 }
     }
 
     /// The first message of `out` was framed in part: the stream can only go on with the rest of it, or be reset.

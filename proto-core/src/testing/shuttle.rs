@@ -12,25 +12,7 @@ use crate::{Connection, Endpoint, Event, Timestamp};
 use alloc::vec::Vec;
 use core::time::Duration;
 
-/// Gives everything that `from` has to write to `to`; returns how many octets. Neither reacts in between.
-pub fn pass(now: Timestamp, from: &mut Connection, to: &mut Connection) -> usize {
-    let mut passed = 0;
-    loop {
-        let mut out = from.transmit(now, 64 << 10);
-        let mut slices: [&[u8]; 16] = [&[]; 16];
-        let used = out.chunks(&mut slices);
-        let mut octets = 0;
-        for slice in &slices[..used] {
-            to.recv_slice(now, slice);
-            octets += slice.len();
-        }
-        if octets == 0 {
-            return passed;
-        }
-        out.advance(octets);
-        passed += octets;
-    }
-}
+pub use crate::pair::pass;
 
 /// What happened in one phase.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -118,7 +118,7 @@ impl Outbox {
     }
 
     /// The runs that wait, in order.
-    fn slices(&self) -> impl Iterator<Item = &[u8]> {
+    pub(crate) fn slices(&self) -> impl Iterator<Item = &[u8]> {
         let mut from = self.start;
         let sealed = self.runs.iter().map(move |run| match run {
             Run::Arena { end } => {
@@ -164,17 +164,21 @@ impl Outbox {
         self.tidy();
     }
 
+    /// Everything is written: the arena begins anew.
     #[inline]
+    fn restart(&mut self) {
+        self.base = self.arena_end();
+        self.arena.clear();
+        if self.arena.capacity() > KEEP {
+            self.arena.shrink_to(KEEP);
+        }
+        self.start = self.base;
+        self.sealed = self.base;
+    }
+
     fn tidy(&mut self) {
         if self.len == 0 {
-            self.base = self.arena_end();
-            self.arena.clear();
-            if self.arena.capacity() > KEEP {
-                self.arena.shrink_to(KEEP);
-            }
-            self.start = self.base;
-            self.sealed = self.base;
-            return;
+            return self.restart();
         }
         let done = (self.start - self.base) as usize;
         if done > COMPACT && done > self.arena.len() / 2 {
@@ -258,8 +262,7 @@ impl Transmit<'_> {
             // The ordinary case: one run, written whole.
             out.len = 0;
             out.written += n as u64;
-            out.tidy();
-            return;
+            return out.restart();
         }
         out.advance(n);
     }

@@ -1,16 +1,18 @@
 //! The client's side: calls, the requests and streams that users see, and the client that other threads share.
 
+mod local;
 mod remote;
 mod request;
 
+pub use local::{Drive, LocalCall, LocalClient};
 pub use remote::{Client, Engine, RemoteCall};
 pub use request::{
     BidiRequest, ClientStreamingRequest, Messages, Request, Requests, Response, ServerStreamingRequest, UnaryRequest, Upload, kind,
 };
 
 use pintle_core::{
-    Connection, Message, Metadata, Outcome, RequestHead, SendError, Shape, StartError, Status, Timestamp, bytes::Bytes, codec::Codec,
-    grpc::Origin,
+    CloseReason, Connection, Message, Metadata, Outcome, RequestHead, SendError, Shape, StartError, Status, Timestamp, bytes::Bytes,
+    codec::Codec, grpc::Origin,
 };
 
 /// What generated clients call through: a [`Client`], or a loop that the calling thread drives.
@@ -101,6 +103,10 @@ impl From<Status> for End {
 #[must_use]
 pub fn lost(conn: &Connection) -> Status {
     let status = match conn.close_reason() {
+        // Whoever does not speak gRPC will not do so the next time.
+        Some(reason @ (CloseReason::Foreign { .. } | CloseReason::Protocol { .. })) => {
+            Status::unavailable(format!("the connection is closed: {reason}"))
+        }
         Some(reason) => Status::unavailable(format!("the connection is closed: {reason}; connect again")),
         None => Status::unavailable("the connection is lost; connect again"),
     };

@@ -220,7 +220,9 @@ impl Calling for RemoteCall {
             if self.shared.is_own_thread() {
                 drop(inner);
                 self.cancel();
-                return Next::End(Status::internal("waiting in a callback of the same client would never end").into());
+                return Next::End(
+                    Status::internal("waiting on the thread that drives the client (in a callback, or in its loop) would never end").into(),
+                );
             }
             inner = self.state.changed.wait(inner).unwrap_or_else(PoisonError::into_inner);
         }

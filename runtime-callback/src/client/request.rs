@@ -2,9 +2,9 @@
 
 use super::{Caller, Calling, Client, End, Head, Next};
 use crate::server::give_back;
-use pintle_core::{Metadata, SendError, Shape, Status, codec::Codec, grpc::InvalidMetadata};
+use pintle_core::{Message, Metadata, SendError, Shape, Status, codec::Codec, grpc::InvalidMetadata};
 use pintle_net::now;
-use std::{fmt, marker::PhantomData, thread, time::Duration};
+use std::{fmt, marker::PhantomData, mem, thread, time::Duration};
 
 /// The four call shapes as types.
 pub mod kind {
@@ -85,7 +85,8 @@ impl<'c, C, Q: Codec, R, K> Request<'c, C, Q, R, K> {
         self
     }
 
-    /// Adds a field of metadata. What cannot be sent (see [`Metadata::append`]) fails the call when it starts.
+    /// Adds a field of metadata. What cannot be sent (see [`Metadata::append`]) ends the call with INVALID_ARGUMENT when it
+    /// starts.
     pub fn metadata(mut self, key: &str, value: &str) -> Self {
         let appended = self.metadata.append(key, value);
         self.invalid = self.invalid.or(appended.err());
@@ -101,10 +102,10 @@ impl<'c, C, Q: Codec, R, K> Request<'c, C, Q, R, K> {
 
     fn head(&mut self, shape: Shape) -> Result<Head, Status> {
         if let Some(invalid) = self.invalid.take() {
-            return Err(Status::invalid_argument(invalid.to_string()));
+            return Err(invalid.call_status());
         }
         let deadline = self.deadline.map(|after| now().saturating_add(after));
-        Ok(Head { path: self.path, shape, metadata: std::mem::take(&mut self.metadata), deadline })
+        Ok(Head { path: self.path, shape, metadata: mem::take(&mut self.metadata), deadline })
     }
 }
 
@@ -130,9 +131,9 @@ impl<C: Caller, Q: Codec, R: Codec> UnaryRequest<'_, C, Q, R> {
     /// As [`wait`](Self::wait).
     pub fn wait_response(self) -> Result<Response<R::Item>, Status> {
         let call = self.start(Shape::Unary)?;
-        let metadata = call.headers();
+        let headers = call.headers();
         let (message, trailers) = finish::<R>(&call)?;
-        Ok(Response { message, metadata, trailers })
+        Ok(Response { message, headers, trailers })
     }
 }
 
@@ -171,7 +172,7 @@ impl<C: Caller, Q: Codec, R: Codec> ClientStreamingRequest<'_, C, Q, R> {
     /// It did not start.
     pub fn open(self) -> Result<Upload<C::Call, Q, R>, Status> {
         let call = self.start(Shape::ClientStreaming)?;
-        Ok(Upload { call, open: true, codecs: PhantomData })
+        Ok(Upload { call, finished: false, closed: false, reply: None, codecs: PhantomData })
     }
 }
 
@@ -194,7 +195,7 @@ pub struct Response<T> {
     /// The reply.
     pub message: T,
     /// Initial metadata.
-    pub metadata: Metadata,
+    pub headers: Metadata,
     /// Trailing metadata.
     pub trailers: Metadata,
 }
@@ -234,8 +235,8 @@ impl<C: Calling, R: Codec> Messages<C, R> {
         self.step(false)
     }
 
-    /// Waits for the initial metadata and takes it.
-    pub fn metadata(&mut self) -> Metadata {
+    /// Waits for the response's initial metadata and takes it (empty if the call ended without).
+    pub fn headers(&mut self) -> Metadata {
         self.call.headers()
     }
 
@@ -322,7 +323,11 @@ impl<C: Calling, Q: Codec> Drop for Requests<C, Q> {
 #[must_use = "dropped, it cancels the call"]
 pub struct Upload<C: Calling, Q: Codec, R: Codec> {
     call: C,
-    open: bool,
+    finished: bool,
+    /// The server was told that there are no more messages.
+    closed: bool,
+    /// It has come, its end has not.
+    reply: Option<Message>,
     codecs: PhantomData<fn(Q, R)>,
 }
 
@@ -336,20 +341,51 @@ impl<C: Calling, Q: Codec, R: Codec> Upload<C, Q, R> {
         self.call.send::<Q>(&message, true).map_err(|e| give_back(e, message))
     }
 
+    /// The same without waiting.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send), and `Blocked`: the server is slow.
+    pub fn try_send(&mut self, message: Q::Item) -> Result<(), SendError<Q::Item>> {
+        self.call.send::<Q>(&message, false).map_err(|e| give_back(e, message))
+    }
+
     /// Ends the requests and waits for the reply.
     ///
     /// # Errors
     /// How the call ended, if not with OK.
     pub fn finish(mut self) -> Result<R::Item, Status> {
-        self.call.close_send();
-        self.open = false;
-        finish::<R>(&self.call).map(|(message, _)| message)
+        self.conclude(true).unwrap_or_else(|| Err(Status::internal("a call that waits does not pend")))
+    }
+
+    /// The same without waiting. `None`: the reply has not come yet, ask again.
+    pub fn try_finish(&mut self) -> Option<Result<R::Item, Status>> {
+        self.conclude(false)
+    }
+
+    fn conclude(&mut self, wait: bool) -> Option<Result<R::Item, Status>> {
+        if !mem::replace(&mut self.closed, true) {
+            self.call.close_send();
+        }
+        loop {
+            match self.call.next(wait) {
+                Next::Pending => return None,
+                Next::Message(_) if self.reply.is_some() => return Some(Err(Status::internal("more than one reply"))),
+                Next::Message(message) => self.reply = Some(message),
+                Next::End(end) => {
+                    self.finished = true;
+                    return Some(match self.reply.take() {
+                        Some(message) if end.status.is_ok() => R::decode(message.payload),
+                        _ => Err(failure(end)),
+                    });
+                }
+            }
+        }
     }
 }
 
 impl<C: Calling, Q: Codec, R: Codec> Drop for Upload<C, Q, R> {
     fn drop(&mut self) {
-        if self.open {
+        if !self.finished {
             self.call.cancel();
         }
     }

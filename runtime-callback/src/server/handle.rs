@@ -1,11 +1,12 @@
 //! What a service holds of a call: [`Unary`] and [`Replies`] to answer with, [`Receiver`] to be told with.
 
-use super::session::{Act, Command, Order, Peer, Place, Session, Sink, here};
+use super::session::{Act, Command, Order, Place, Session, Sink, here};
 use crate::outflow::{NoPermit, Outflow};
 use pintle_core::{
     CallId, Code, Message, Metadata, Recv, SendError, Shape, Status, Timestamp,
     codec::{Codec, Prost, send, to_payload},
 };
+use pintle_net::Peer;
 use std::{marker::PhantomData, mem, ops::Deref, sync::Arc, thread, time::Duration};
 
 /// A method of a service: path and shape. Generated code has one list of them per service.
@@ -35,7 +36,31 @@ pub trait Service: 'static {
 
 /// Told of what happens on a call with a stream of requests. Its methods run on the loop's thread: they must not block.
 ///
-/// Messages come one by one as they arrive. Who cannot take more says [`Handle::pause`], and the client is held back.
+/// Messages come one by one as they arrive. Who cannot take more says [`Handle::pause`], and the client is held back until
+/// [`Handle::resume`]. To answer each message as it comes, [`Replies::answer_each`] makes a receiver that does so; to gather them for
+/// one reply:
+///
+/// ```
+/// # use pintle_callback::Receiver;
+/// # use pintle_core::codec::Raw;
+/// # type Unary = pintle_callback::Unary<bytes::Bytes, Raw>;
+/// # type Letter = bytes::Bytes;
+/// struct Counter {
+///     letters: u32,
+///     call: Option<Unary>, // taken when it is answered
+/// }
+///
+/// impl Receiver<Letter> for Counter {
+///     fn on_message(&mut self, _: Letter) {
+///         self.letters += 1;
+///     }
+///     fn on_end(&mut self) {
+///         if let Some(call) = self.call.take() {
+///             call.reply(self.letters.to_string().into());
+///         }
+///     }
+/// }
+/// ```
 pub trait Receiver<T>: 'static {
     /// The next request message.
     fn on_message(&mut self, message: T);
@@ -155,8 +180,8 @@ impl Handle {
 
     /// Who calls.
     #[must_use]
-    pub fn peer(&self) -> Peer {
-        self.place.peer
+    pub fn peer(&self) -> &Peer {
+        &self.place.peer
     }
 
     /// Sends initial metadata now, ahead of the first message. Once a message was sent it is too late, and nothing happens.

@@ -8,18 +8,8 @@ use crate::{
 use pintle_core::{
     Call, CallId, Code, Connection, Endpoint, Message, Metadata, Payload, Recv, SendError, Status, codec, codec::Codec, http::Exchange,
 };
-use std::{cell::Cell, fmt, mem::ManuallyDrop, net::SocketAddr, sync::Arc, time::Duration};
-
-/// Who is at the other end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Peer {
-    /// A TCP address.
-    Tcp(SocketAddr),
-    /// Somebody on this machine, over a Unix socket.
-    Unix,
-    /// Whoever is behind a connection that was handed to the server.
-    Other,
-}
+use pintle_net::Peer;
+use std::{cell::Cell, fmt, mem::ManuallyDrop, sync::Arc, time::Duration};
 
 /// Where a connection is: its loop's mailbox, the loop's own number for it, and who is at the other end.
 #[derive(Debug)]

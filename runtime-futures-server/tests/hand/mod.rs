@@ -4,8 +4,7 @@
 use pintle_core::{Shape, Status, Timestamp, codec::Raw};
 use pintle_futures::{Channel, Io, Reply, Runtime, Timer};
 use pintle_futures_server::{
-    AcceptFailure, Acceptor, Builder, Executor, Inline, InlineCall, Listener, LocalRuntime, LocalService, Method, Methods, Peer, Service,
-    Spawn, SpawnCall,
+    Acceptor, Builder, Executor, Inline, InlineCall, Listener, LocalRuntime, LocalService, Method, Methods, Peer, Service, Spawn, SpawnCall,
 };
 use std::{
     cell::{Cell, RefCell},
@@ -57,6 +56,10 @@ impl Runtime for Hand {
 }
 
 impl LocalRuntime for Hand {
+    fn run_local<T: 'static>(root: impl Future<Output = T> + 'static) -> impl Future<Output = T> {
+        root
+    }
+
     fn spawn_local(&self, task: impl Future<Output = ()> + 'static) {
         SPAWNED.with_borrow_mut(|spawned| spawned.push(Box::pin(task)));
     }
@@ -419,12 +422,12 @@ pub fn call(world: &mut World, channel: &Channel) -> Arc<Mutex<Option<Result<byt
 }
 
 /// A listener that does as it is told.
-pub struct Door(pub VecDeque<Result<Script, AcceptFailure>>);
+pub struct Door(pub VecDeque<io::Result<Script>>);
 
 impl Listener for Door {
     type Io = Script;
 
-    fn poll_accept(&mut self, _cx: &mut Context<'_>) -> Poll<Result<(Script, Peer), AcceptFailure>> {
+    fn poll_accept(&mut self, _cx: &mut Context<'_>) -> Poll<io::Result<(Script, Peer)>> {
         match self.0.pop_front() {
             Some(next) => Poll::Ready(next.map(|io| (io, Peer::Other("a script".into())))),
             None => Poll::Pending,

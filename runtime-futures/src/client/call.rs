@@ -97,7 +97,7 @@ impl<K> CallBuilder<K> {
         self
     }
 
-    /// Adds a field to the request's metadata. A key or value that cannot be sent ends the call with INTERNAL.
+    /// Adds a field to the request's metadata. A key or value that cannot be sent ends the call with INVALID_ARGUMENT.
     pub fn metadata(mut self, key: &str, value: &str) -> Self {
         let added = self.metadata.append(key, value);
         self.note(added)
@@ -122,7 +122,7 @@ impl<K> CallBuilder<K> {
         let cell = CallCell::starting(self.channel.queue(), start, self.request);
         match self.invalid {
             None => self.channel.start(&cell),
-            Some(invalid) => cell.end(Status::internal(invalid.to_string()), Metadata::new()),
+            Some(invalid) => cell.end(invalid.call_status(), Metadata::new()),
         }
         (cell, self.kind)
     }

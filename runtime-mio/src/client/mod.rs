@@ -1,14 +1,19 @@
 //! Clients.
 
 mod driver;
-mod local;
+mod embed;
 
-pub use local::{LocalCall, LocalClient};
+pub use embed::EmbeddedClient;
+
+/// A client that the calling thread drives, made by [`connect_local`] or [`Connect::local`].
+pub type LocalClient = pintle_callback::LocalClient<Driver>;
+/// A call of a [`LocalClient`].
+pub type LocalCall = pintle_callback::LocalCall<Driver>;
 
 use crate::link::{IntoSocket, Socket};
 use driver::{Driver, WAKE};
 use mio::Waker;
-use pintle_callback::{Client, Engine, Layer};
+use pintle_callback::{Client, Drive, Engine, Layer};
 use pintle_core::{Config, ConfigError, Connection, Endpoint};
 use pintle_net::{Address, AddressError, now};
 use std::{fmt, io, sync::Arc, sync::mpsc, thread, time::Duration};
@@ -51,10 +56,10 @@ impl Connect {
         Self { config: Config::default(), timeout: Duration::from_secs(10), authority: None, layer: None }
     }
 
-    /// Settings of the connection. Default: [`Config::default`]. Its `authority` counts only for connections that are `_over` a
-    /// stream.
-    pub fn config(mut self, config: Config) -> Self {
-        self.config = config;
+    /// Changes the settings of the connection: limits, windows, timeouts. `authority` counts only for connections that are `_over`
+    /// a stream.
+    pub fn configure(mut self, change: impl FnOnce(&mut Config)) -> Self {
+        change(&mut self.config);
         self
     }
 
@@ -139,12 +144,18 @@ impl Connect {
     }
 
     fn driver(self, socket: Socket) -> Result<Driver, ConnectError> {
+        let (config, layer) = self.settings()?;
+        Ok(Driver::new(socket, &config, layer.as_ref())?)
+    }
+
+    /// Of the connection.
+    fn settings(self) -> Result<(Config, Option<Layer>), ConnectError> {
         let mut config = self.config;
         if let Some(authority) = self.authority {
             config.authority = authority;
         }
         config.validate().map_err(ConnectError::Config)?;
-        Ok(Driver::new(socket, &config, self.layer.as_ref())?)
+        Ok((config, self.layer))
     }
 }
 
@@ -155,14 +166,13 @@ fn run(mut engine: Engine, mut driver: Driver) {
         if driver.is_over() {
             return engine.end(driver.core());
         }
-        if driver.turn(None) {
+        if driver.turn_or_wake(None) {
             engine.execute(driver.core(), now());
         }
     }
 }
 
-/// Why there is no connection.
-#[derive(Debug)]
+/// Why there is no connection. `Debug` prints the same text as `Display`, for programs that return it from `main`.
 #[non_exhaustive]
 pub enum ConnectError {
     /// The address cannot be understood.
@@ -191,4 +201,20 @@ impl fmt::Display for ConnectError {
         }
     }
 }
-impl std::error::Error for ConnectError {}
+
+impl fmt::Debug for ConnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for ConnectError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Address(e) => Some(e),
+            Self::Connect(e) => Some(e),
+            Self::Config(e) => Some(e),
+            Self::Io(e) => Some(e),
+        }
+    }
+}

@@ -1,11 +1,19 @@
 //! Servers.
 
+mod embed;
+mod in_process;
+mod own;
 mod turn;
 
-use crate::link::IntoSocket;
-use pintle_callback::{Command, HttpHandler, HttpRequest, HttpResponse, Layer, Mailbox, Peer, Service, Services};
+pub use embed::EmbeddedServer;
+pub use in_process::{Joined, LocalInProcess};
+
+use crate::{link::IntoSocket, tokens::Tokens};
+use mio::Registry;
+use own::OwnLoop;
+use pintle_callback::{Command, HttpHandler, HttpRequest, HttpResponse, Layer, Mailbox, Service, Services};
 use pintle_core::{Config, ConfigError, Connection, Endpoint, grpc::InvalidRoute};
-use pintle_net::{Address, AddressError, BindError, BindOptions, Listener};
+use pintle_net::{Address, AddressError, BindError, BindOptions, Listener, Peer};
 use std::{
     fmt, io,
     num::NonZeroUsize,
@@ -33,18 +41,27 @@ pub(crate) struct Setup {
 /// A server under construction: add services, listen, run.
 ///
 /// ```no_run
-/// # fn services() -> impl pintle_mio::Service { struct S; impl pintle_mio::Service for S {
-/// #     fn methods(&self) -> &'static [pintle_mio::Method] { &[] } fn call(&mut self, _: usize, _: pintle_mio::Incoming) {} } S }
-/// let server = pintle_mio::Server::new().add(services).listen("127.0.0.1:50051")?.loops(2).spawn()?;
+/// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/hello.rs"));
+/// # use hello::GreeterServer;
+/// # struct Polite;
+/// # impl hello::GreeterService for Polite {
+/// #     fn say_hello(&mut self, _: hello::HelloRequest, call: pintle_mio::Unary<hello::HelloReply>) { call.reply(Default::default()) }
+/// # }
+/// # use pintle_mio::Server;
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let server = Server::new().add(|| GreeterServer::new(Polite)).listen("127.0.0.1:50051")?.listen("unix:/run/greeter.sock")?.loops(2).spawn()?;
 /// // … and at the end:
 /// server.shutdown(std::time::Duration::from_secs(10))?;
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # Ok(())
+/// # }
 /// ```
 #[must_use = "a server does nothing until `run` or `spawn`"]
 pub struct Server {
     setup: Setup,
     bind: BindOptions,
     listeners: Vec<Listener>,
+    /// Of the listeners, ports chosen by the system included.
+    addresses: Vec<Address>,
     loops: usize,
     control: ShutdownHandle,
 }
@@ -71,6 +88,7 @@ impl Server {
             },
             bind,
             listeners: Vec::new(),
+            addresses: Vec::new(),
             loops: 1,
             control: ShutdownHandle::default(),
         }
@@ -91,11 +109,10 @@ impl Server {
         self
     }
 
-    /// Settings of every connection. Default: [`Config::default`].
-    pub fn config(mut self, config: Config) -> Self {
-        let accept_http = config.accept_http || self.setup.http.is_some();
-        self.setup.config = config;
-        self.setup.config.accept_http = accept_http;
+    /// Changes the settings of its connections: limits, windows, timeouts.
+    pub fn configure(mut self, change: impl FnOnce(&mut Config)) -> Self {
+        change(&mut self.setup.config);
+        self.setup.config.accept_http |= self.setup.http.is_some();
         self
     }
 
@@ -118,9 +135,10 @@ impl Server {
     ///
     /// # Errors
     /// The address is not valid, or nothing can listen there.
-    pub fn listen(mut self, address: &str) -> Result<Self, ListenError> {
-        let address = Address::parse(address).map_err(ListenError::Address)?;
-        let listener = Listener::bind(&address, &self.bind).map_err(ListenError::Bind)?;
+    pub fn listen(mut self, address: &str) -> Result<Self, ServeError> {
+        let address = Address::parse(address).map_err(ServeError::Address)?;
+        let listener = Listener::bind(&address, &self.bind).map_err(ServeError::Bind)?;
+        self.addresses.push(listener.local_address()?);
         self.listeners.push(listener);
         Ok(self)
     }
@@ -137,12 +155,10 @@ impl Server {
         self
     }
 
-    /// Where it listens, ports chosen by the system included.
-    ///
-    /// # Errors
-    /// The system's.
-    pub fn local_addrs(&self) -> io::Result<Vec<Address>> {
-        self.listeners.iter().map(Listener::local_address).collect()
+    /// Where it listens, in the order of [`listen`](Self::listen), with the real ports.
+    #[must_use]
+    pub fn local_addresses(&self) -> Vec<Address> {
+        self.addresses.clone()
     }
 
     /// Ends it from anywhere, also before it runs.
@@ -158,7 +174,7 @@ impl Server {
     pub fn run(self) -> Result<(), ServeError> {
         let (mut shares, mut running, setup) = self.share()?;
         // A process with one thread spares the system calls their thread-safety: no thread that is not needed.
-        let mine = start(Arc::clone(&setup), shares.remove(0), &running.control)?;
+        let mine = OwnLoop::start(Arc::clone(&setup), shares.remove(0), &running.control)?;
         running.start_threads(shares, &setup, 1)?;
         let result = mine.run();
         if result.is_err() {
@@ -184,7 +200,7 @@ impl Server {
             return Err(ServeError::NoListener);
         }
         self.setup.config.validate().map_err(ServeError::Config)?;
-        let running = Running { addrs: self.local_addrs()?, control: self.control, threads: Vec::new() };
+        let running = Running { addresses: self.addresses, control: self.control, threads: Vec::new() };
         let mut shares = vec![self.listeners];
         for _ in 1..self.loops {
             let share = shares[0].iter().map(|listener| listener.sibling(&self.bind)).collect::<io::Result<_>>()?;
@@ -193,23 +209,31 @@ impl Server {
         Ok((shares, running, Arc::new(self.setup)))
     }
 
-    /// Serves one connection that came to be elsewhere, on this thread, until it is closed. Needs no listener.
+    /// Serves one connection that came to be elsewhere, on this thread, until it is closed. Needs no listener. `peer` is what
+    /// handlers see of its other end.
     ///
     /// # Errors
     /// It could not start, or the loop's epoll failed.
-    pub fn serve_connection(self, io: impl IntoSocket) -> Result<(), ServeError> {
+    pub fn serve_connection(self, io: impl IntoSocket, peer: Peer) -> Result<(), ServeError> {
         self.setup.config.validate().map_err(ServeError::Config)?;
-        let mut only = start(Arc::new(self.setup), Vec::new(), &self.control)?;
-        only.adopt(io.into_socket()?, Peer::Other)?;
+        let mut only = OwnLoop::start(Arc::new(self.setup), Vec::new(), &self.control)?;
+        only.adopt(io.into_socket()?, peer)?;
         Ok(only.run()?)
     }
 }
 
 /// Makes a loop, on its own thread.
-fn start(setup: Arc<Setup>, listeners: Vec<Listener>, control: &ShutdownHandle) -> Result<Loop, ServeError> {
+fn start(
+    setup: Arc<Setup>,
+    listeners: Vec<Listener>,
+    control: &ShutdownHandle,
+    registry: Registry,
+    tokens: Tokens,
+    wake: impl Fn() + Send + Sync + 'static,
+) -> Result<Loop, ServeError> {
     let services = setup.factories.iter().map(|make| make()).collect();
     let services = Services::new(services, setup.http.clone()).map_err(ServeError::Route)?;
-    let mut new = Loop::new(setup, services)?;
+    let mut new = Loop::new(setup, services, registry, tokens, wake);
     for listener in listeners {
         new.listen(listener)?;
     }
@@ -220,7 +244,7 @@ fn start(setup: Arc<Setup>, listeners: Vec<Listener>, control: &ShutdownHandle) 
 /// A server that runs on threads of its own. Dropping it does not end it.
 #[derive(Debug)]
 pub struct Running {
-    addrs: Vec<Address>,
+    addresses: Vec<Address>,
     control: ShutdownHandle,
     threads: Vec<JoinHandle<io::Result<()>>>,
 }
@@ -231,7 +255,7 @@ impl Running {
         let (report, started) = mpsc::channel();
         for (number, listeners) in (first..).zip(shares) {
             let (setup, control, report) = (Arc::clone(setup), self.control.clone(), report.clone());
-            let body = move || match start(setup, listeners, &control) {
+            let body = move || match OwnLoop::start(setup, listeners, &control) {
                 Ok(ready) => {
                     let _ = report.send(Ok(()));
                     drop(report);
@@ -254,10 +278,10 @@ impl Running {
         Ok(())
     }
 
-    /// Where it listens, in the order of `listen`.
+    /// Where it listens, in the order of [`Server::listen`], with the real ports.
     #[must_use]
-    pub fn local_addrs(&self) -> &[Address] {
-        &self.addrs
+    pub fn local_addresses(&self) -> Vec<Address> {
+        self.addresses.clone()
     }
 
     /// Ends it from anywhere.
@@ -324,29 +348,14 @@ impl ShutdownHandle {
     }
 }
 
-/// Why a server does not listen.
-#[derive(Debug)]
-pub enum ListenError {
+/// Why a server does not listen, did not start, or ended before it was shut down. `Debug` prints the same text as `Display`, for
+/// programs that return it from `main`.
+#[non_exhaustive]
+pub enum ServeError {
     /// The address cannot be understood.
     Address(AddressError),
     /// Nothing can listen there.
     Bind(BindError),
-}
-
-impl fmt::Display for ListenError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Address(e) => e.fmt(f),
-            Self::Bind(e) => e.fmt(f),
-        }
-    }
-}
-impl std::error::Error for ListenError {}
-
-/// Why a server did not start, or ended before it was shut down.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum ServeError {
     /// `listen` was never said.
     NoListener,
     /// A setting is out of its range.
@@ -366,6 +375,8 @@ impl From<io::Error> for ServeError {
 impl fmt::Display for ServeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Address(e) => e.fmt(f),
+            Self::Bind(e) => e.fmt(f),
             Self::NoListener => f.write_str("the server listens nowhere: say `.listen(\"host:port\")` before it runs"),
             Self::Config(e) => write!(f, "the server's config cannot work: {e}"),
             Self::Route(e) => write!(f, "the server's methods cannot be served: {e}"),
@@ -373,4 +384,22 @@ impl fmt::Display for ServeError {
         }
     }
 }
-impl std::error::Error for ServeError {}
+
+impl fmt::Debug for ServeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for ServeError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Address(e) => Some(e),
+            Self::Bind(e) => Some(e),
+            Self::NoListener => None,
+            Self::Config(e) => Some(e),
+            Self::Route(e) => Some(e),
+            Self::Io(e) => Some(e),
+        }
+    }
+}

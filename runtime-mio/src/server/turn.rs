@@ -1,15 +1,16 @@
-//! One loop of a server: one thread, one epoll, its connections.
+//! One loop of a server: one thread, its connections, and an epoll that may be somebody else's.
 
 use super::Setup;
 use crate::{
     link::{IntoSocket, Link, Socket},
     slab::{Key, Slab},
     timers::Timers,
+    tokens::Tokens,
 };
-use mio::{Events, Interest, Poll, Token, Waker, net::TcpListener, net::UnixListener};
-use pintle_callback::{Command, Mailbox, Peer, Place, Services, Session, Stack};
+use mio::{Interest, Registry, Token, event::Event, net::TcpListener, net::UnixListener};
+use pintle_callback::{Command, Mailbox, Place, Services, Session, Stack};
 use pintle_core::{Connection, Endpoint, Timestamp, Wants};
-use pintle_net::{AcceptError, Listener, SocketFile, accept_error, now};
+use pintle_net::{AcceptError, Listener, Peer, SocketFile, accept_error, now};
 use std::{
     io, mem,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -25,13 +26,16 @@ const FAIR: usize = 4;
 const ACCEPTS: usize = 64;
 /// How long listeners rest while the server has as many connections as it may have.
 const FULL: Duration = Duration::from_millis(50);
-const WAKE: Token = Token(usize::MAX);
-/// Listeners count down from here; connections up from 0.
-const LISTENERS: usize = usize::MAX - 1;
 
 pub(crate) struct Loop {
-    poll: Poll,
+    registry: Registry,
+    /// Connections count up from the first; the last is to wake it with, and from there listeners count down.
+    tokens: Tokens,
     mailbox: Arc<Mailbox<Command>>,
+    /// There may be something in it.
+    woken: bool,
+    /// The memory of its other half.
+    commands: Vec<Command>,
     setup: Arc<Setup>,
     services: Services,
     listeners: Vec<Accepting>,
@@ -98,14 +102,20 @@ enum Kind {
 }
 
 impl Loop {
-    pub(crate) fn new(setup: Arc<Setup>, services: Services) -> io::Result<Self> {
-        let poll = Poll::new()?;
-        let waker = Waker::new(poll.registry(), WAKE)?;
-        // Waking fails only when the loop's epoll is gone, and then so is the loop.
-        let mailbox = Arc::new(Mailbox::new(move || drop(waker.wake())));
-        Ok(Self {
-            poll,
-            mailbox,
+    /// A loop whose events come from `registry` with these tokens; `wake` makes one with the last of them.
+    pub(crate) fn new(
+        setup: Arc<Setup>,
+        services: Services,
+        registry: Registry,
+        tokens: Tokens,
+        wake: impl Fn() + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            registry,
+            tokens,
+            mailbox: Arc::new(Mailbox::new(wake)),
+            woken: false,
+            commands: Vec::new(),
             setup,
             services,
             listeners: Vec::new(),
@@ -117,7 +127,7 @@ impl Loop {
             scratch: vec![0; SCRATCH].into(),
             now: now(),
             drain: None,
-        })
+        }
     }
 
     pub(crate) fn mailbox(&self) -> &Arc<Mailbox<Command>> {
@@ -125,14 +135,14 @@ impl Loop {
     }
 
     pub(crate) fn listen(&mut self, listener: Listener) -> io::Result<()> {
-        let token = Token(LISTENERS - self.listeners.len());
+        let token = Token(self.tokens.last - 1 - self.listeners.len());
         let mut listener = match listener {
             Listener::Tcp(listener) => Kind::Tcp(TcpListener::from_std(listener)),
             Listener::Unix(listener, file) => Kind::Unix(UnixListener::from_std(listener), file),
         };
         match &mut listener {
-            Kind::Tcp(listener) => self.poll.registry().register(listener, token, Interest::READABLE)?,
-            Kind::Unix(listener, _) => self.poll.registry().register(listener, token, Interest::READABLE)?,
+            Kind::Tcp(listener) => self.registry.register(listener, token, Interest::READABLE)?,
+            Kind::Unix(listener, _) => self.registry.register(listener, token, Interest::READABLE)?,
         }
         self.listeners.push(Accepting { listener, pending: true, pause: None, failures: 0 });
         self.accepting = true;
@@ -155,7 +165,7 @@ impl Loop {
             Conn { key, link: Link::new(socket), session, wants, dirty: false, due: None, closing: None, _seat: seat }
         });
         let conn = self.conns.at(key.slot).expect("it was just put there");
-        if let Err(e) = conn.link.register(self.poll.registry(), Token(key.slot as usize)) {
+        if let Err(e) = conn.link.register(&self.registry, Token(self.tokens.first + key.slot as usize)) {
             self.conns.remove(key.slot);
             return Err(e);
         }
@@ -163,58 +173,62 @@ impl Loop {
         Ok(())
     }
 
-    /// Runs until it was drained; without listeners, until its connections are done.
-    pub(crate) fn run(mut self) -> io::Result<()> {
-        let mut events = Events::with_capacity(1_024);
-        let mut commands = Vec::new();
-        let endless = !self.listeners.is_empty();
-        loop {
-            if self.conns.len() == 0 && (self.drain.is_some() || !endless) {
-                return Ok(());
-            }
-            if let Err(e) = self.poll.poll(&mut events, self.wait())
-                && e.kind() != io::ErrorKind::Interrupted
-            {
-                return Err(e);
-            }
-            self.now = now();
-            let mut woken = false;
-            for event in &events {
-                let Token(at) = event.token();
-                if let Some(conn) = u32::try_from(at).ok().and_then(|slot| self.conns.at(slot)) {
-                    conn.link.ready(event);
-                    mark(&mut self.dirty, conn);
-                } else if let Some(listener) = self.listeners.get_mut(LISTENERS.wrapping_sub(at)) {
-                    listener.pending = true;
-                    self.accepting = true;
-                } else {
-                    woken |= event.token() == WAKE;
-                }
-            }
-            if woken {
-                self.mailbox.swap(&mut commands);
-                commands.drain(..).for_each(|command| self.execute(command));
-            }
-            if self.accepting {
-                self.accept();
-            }
-            self.expire();
-            self.visit();
+    /// Nobody is connected any more, and nobody will be: it was drained, or never listened.
+    pub(crate) fn is_over(&self) -> bool {
+        self.conns.len() == 0 && (self.drain.is_some() || self.listeners.is_empty())
+    }
+
+    /// Notes what happened, for the next turn.
+    #[inline]
+    pub(crate) fn ready(&mut self, event: &Event) {
+        let Token(at) = event.token();
+        let slot = at.wrapping_sub(self.tokens.first);
+        if let Some(conn) = u32::try_from(slot).ok().and_then(|slot| self.conns.at(slot)) {
+            conn.link.ready(event);
+            mark(&mut self.dirty, conn);
+        } else if at == self.tokens.last {
+            self.woken = true;
+        } else if let Some(listener) = self.listeners.get_mut((self.tokens.last - 1).wrapping_sub(at)) {
+            listener.pending = true;
+            self.accepting = true;
         }
     }
 
+    /// Does what there is to do.
+    #[inline]
+    pub(crate) fn turn(&mut self) {
+        self.now = now();
+        if mem::take(&mut self.woken) {
+            let mut commands = mem::take(&mut self.commands);
+            self.mailbox.swap(&mut commands);
+            commands.drain(..).for_each(|command| self.execute(command));
+            self.commands = commands;
+        }
+        if self.accepting {
+            self.accept();
+        }
+        self.expire();
+        self.visit();
+    }
+
+    /// When the last turn began.
+    pub(crate) const fn now(&self) -> Timestamp {
+        self.now
+    }
+
     /// How long nothing needs to be done.
-    fn wait(&self) -> Option<Duration> {
+    pub(crate) fn wait(&mut self, now: Timestamp) -> Option<Duration> {
         if !self.dirty.is_empty() {
             return Some(Duration::ZERO);
         }
-        let mut next = self.timers.next();
+        let conns = &mut self.conns;
+        let mut next = self.timers.next(|at, slot| conns.at(slot).is_some_and(|conn| conn.due == Some(at)));
         if self.accepting || self.drain.is_some() {
             let accepts = self.listeners.iter().filter(|at| at.pending).map(|at| at.pause.unwrap_or(self.now));
-            next = accepts.chain(next).chain(self.drain).min();
+            let end = self.drain.filter(|_| self.conns.len() > 0);
+            next = accepts.chain(next).chain(end).min();
         }
-        // The clock has gone on since the turn began; asking it again costs more than a turn that comes to nothing.
-        next.map(|at| at.saturating_since(self.now))
+        next.map(|at| at.saturating_since(now))
     }
 
     fn execute(&mut self, command: Command) {
@@ -300,7 +314,7 @@ impl Loop {
             if alive {
                 settle(conn, &mut self.dirty, &mut self.timers);
             } else {
-                conn.link.deregister(self.poll.registry());
+                conn.link.deregister(&self.registry);
                 self.conns.remove(slot);
             }
         }
@@ -362,11 +376,13 @@ fn settle(conn: &mut Conn, dirty: &mut Vec<u32>, timers: &mut Timers) {
     if conn.link.has_work(&conn.wants) {
         mark(dirty, conn);
     }
-    if let Some(at) = conn.wants.deadline
-        && conn.due.is_none_or(|due| at < due)
-    {
-        conn.due = Some(at);
-        timers.push(at, conn.key.slot);
+    match conn.wants.deadline {
+        Some(at) if conn.due.is_none_or(|due| at < due) => {
+            conn.due = Some(at);
+            timers.push(at, conn.key.slot);
+        }
+        Some(_) => {}
+        None => conn.due = None,
     }
 }
 
@@ -381,7 +397,7 @@ impl Accepting {
     fn accept(&mut self) -> io::Result<(io::Result<Socket>, Peer)> {
         match &self.listener {
             Kind::Tcp(listener) => listener.accept().map(|(stream, peer)| (stream.into_socket(), Peer::Tcp(peer))),
-            Kind::Unix(listener, _) => listener.accept().map(|(stream, _)| (stream.into_socket(), Peer::Unix)),
+            Kind::Unix(listener, _) => listener.accept().map(|(stream, _)| (stream.into_socket(), Peer::Unix(None))),
         }
     }
 

@@ -53,6 +53,13 @@ impl<T: GreeterService> ::pintle_mio::Service for GreeterServer<T> {
 #[derive(Debug, Clone)]
 pub struct GreeterClient<C = ::pintle_mio::Client>(C);
 
+impl GreeterClient {
+    /// Connects to `host:port` or `unix:/path`, with a background thread that all clones share.
+    pub fn connect(address: &str) -> Result<Self, ::pintle_mio::ConnectError> {
+        Ok(Self::new(::pintle_mio::connect(address)?))
+    }
+}
+
 impl<C: ::pintle_mio::Caller> GreeterClient<C> {
     /// A client on a connection.
     pub fn new(caller: C) -> Self {

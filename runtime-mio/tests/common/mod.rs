@@ -270,7 +270,7 @@ impl Fixture {
         let (tell, told) = mpsc::channel();
         let server = Server::new().add(move || GreeterServer::new(Greeter::new(tell.clone())));
         let server = refine(server).listen("127.0.0.1:0").unwrap().listen(&unix).unwrap().spawn().unwrap();
-        let tcp = server.local_addrs()[0].to_string();
+        let tcp = server.local_addresses()[0].to_string();
         Self { server: Some(server), tcp, unix, told, path }
     }
 

@@ -71,13 +71,17 @@ impl<C: Caller> AnyGreeter for GreeterClient<C> {
     fn metadata(&self) {
         let call = self.say_hello(request("metadata")).metadata("tenant", "a").metadata_bin("key-bin", &[0, 255]);
         let response = call.wait_response().unwrap();
-        assert_eq!(response.metadata.get("echo"), Some("a"));
+        assert_eq!(response.headers.get("echo"), Some("a"));
         assert_eq!(response.trailers.get("cost"), Some("7"));
-        assert_eq!(response.metadata.get_bin("echo-bin").as_deref(), Some(&[0, 255][..]));
+        assert_eq!(response.headers.get_bin("echo-bin").as_deref(), Some(&[0, 255][..]));
         let status = self.say_hello(request("fail")).wait().unwrap_err();
         assert_eq!(status.metadata().get("why"), Some("because"));
         let status = self.say_hello(request("x")).metadata("not a key", "v").wait().unwrap_err();
         assert_eq!(status.code(), Code::InvalidArgument);
+        assert!(status.message().contains("this side"), "{status}");
+        let status = self.say_hello(request("x")).metadata("key-bin", "v").wait().unwrap_err();
+        assert_eq!(status.code(), Code::InvalidArgument);
+        assert!(status.message().contains("use metadata_bin"), "{status}");
     }
     fn deadline(&self, request: HelloRequest, after: Duration) -> Status {
         self.say_hello(request).deadline(after).wait().unwrap_err()

@@ -12,7 +12,7 @@ fn letter(number: u32) -> Letter {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:50051".into());
-    let client = TourClient::new(pintle_mio::connect(&address)?);
+    let client = TourClient::connect(&address)?;
 
     // Unary, with a deadline and metadata. A call is a builder: it starts with `wait`.
     let receipt = client.post(letter(0)).deadline(Duration::from_secs(5)).metadata("tenant", "a").wait()?;

@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // The closure makes a service for each loop. `spawn` runs the loops on threads of their own, `run` the first on this one.
     let _server = Server::new().add(|| GreeterServer::new(Polite)).listen("127.0.0.1:50052")?.spawn()?;
 
-    let client = GreeterClient::new(pintle_mio::connect("127.0.0.1:50052")?);
+    let client = GreeterClient::connect("127.0.0.1:50052")?;
     let reply = client.say_hello(HelloRequest { name: "Ada".into() }).deadline(std::time::Duration::from_secs(1)).wait()?;
     println!("{}", reply.text);
     let mut replies = client.lots_of_replies(HelloRequest { name: "Ada".into() }).open()?;

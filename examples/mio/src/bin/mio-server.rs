@@ -2,7 +2,7 @@
 //! `cargo run --bin mio-server -- 127.0.0.1:50051 unix:/tmp/tour.sock`
 
 use bytes::Bytes;
-use pintle_mio::{Receiver, Replies, SendError, Server, Status, Unary};
+use pintle_mio::{Receiver, Replies, Server, Status, Unary};
 
 include!(concat!(env!("OUT_DIR"), "/pintle.rs"));
 use tour::{Letter, Receipt, Subscription, TourServer, TourService};
@@ -41,7 +41,11 @@ impl TourService for PostOffice {
     }
 
     fn correspond(&mut self, out: Replies<Letter>) -> Box<dyn Receiver<Letter>> {
-        Box::new(Answering { out, waiting: None })
+        // A peer that does not read its answers gets no more of its letters read.
+        out.answer_each(|letter: Letter, answers| {
+            answers.push(Letter { to: format!("re: {}", letter.to), ..letter });
+            Ok(())
+        })
     }
 }
 
@@ -61,39 +65,6 @@ impl Receiver<Letter> for Counter {
     fn on_end(&mut self) {
         if let Some(call) = self.call.take() {
             call.reply(std::mem::take(&mut self.receipt));
-        }
-    }
-}
-
-/// One `correspond` call.
-struct Answering {
-    out: Replies<Letter>,
-    waiting: Option<Letter>,
-}
-
-impl Receiver<Letter> for Answering {
-    fn on_message(&mut self, letter: Letter) {
-        self.answer(Letter { to: format!("re: {}", letter.to), ..letter });
-    }
-
-    fn on_ready(&mut self) {
-        if let Some(letter) = self.waiting.take() {
-            self.out.resume();
-            self.answer(letter);
-        }
-    }
-
-    fn on_end(&mut self) {
-        self.out.finish(Status::ok());
-    }
-}
-
-impl Answering {
-    /// A peer that does not read its answers gets no more of its letters read.
-    fn answer(&mut self, letter: Letter) {
-        if let Err(SendError::Blocked(letter)) = self.out.send(letter) {
-            self.waiting = Some(letter);
-            self.out.pause();
         }
     }
 }

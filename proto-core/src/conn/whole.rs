@@ -1,0 +1,70 @@
+//! DATA in that needs no assembly: one whole message in one frame.
+
+use super::{Connection, Role};
+use crate::{
+    Payload,
+    shape::recv::{self as shape, RecvState, ServerInput},
+    stream::{Inbound, flag},
+};
+use bytes::{Buf, Bytes, BytesMut};
+use h2_frame::Head;
+
+/// Messages up to `SMALL` are cut from a shared segment of `SEGMENT` octets, which saves an allocation each. Both are
+/// small, and so is the number of messages that a call holds, because one message that nobody takes keeps its segment.
+const SMALL: usize = 256;
+const SEGMENT: usize = 2 << 10;
+
+impl Connection {
+    /// Server: the ordinary request in one go, its one message and its end in one frame. False: it is not one of these,
+    /// and nothing was done.
+    #[inline]
+    pub(super) fn whole_request(&mut self, head: Head, octets: &[u8]) -> bool {
+        let Some(s) = self.map.get(head.stream) else { return false };
+        let slot = &mut self.slots[s];
+        const MUST_NOT: u32 = flag::REMOTE_END | flag::DISCARD | flag::HTTP | flag::CREDIT_DUE;
+        let plain = slot.receive == RecvState::Empty
+            && self.role == Role::Server
+            && head.has(h2_frame::flag::END_STREAM)
+            && !slot.has(MUST_NOT)
+            && slot.assembly.is_empty()
+            && slot.content_length.is_none_or(|all| all == octets.len() as u64)
+            && i64::from(head.len) <= slot.recv_window.get().min(self.recv_window.get())
+            && is_whole(octets, self.cfg.max_recv_message);
+        if !plain {
+            return false;
+        }
+        slot.recv_window.consume(head.len);
+        slot.set(flag::REMOTE_END);
+        let (held, _) = shape::server(slot.receive, ServerInput::Message);
+        (slot.receive, _) = shape::server(held, ServerInput::End);
+        let (payload, credit) = (copy_in(&mut self.small, &octets[5..]), self.budget.charge(head.len));
+        slot.inbox.push_back(Inbound { payload, credit, extra: 0 });
+        self.recv_window.consume(head.len);
+        self.return_connection_credit(head.len);
+        self.stats.messages_received += 1;
+        self.offer(s);
+        true
+    }
+}
+
+/// A small message goes to what is left of the segment, a large one has memory of its own.
+// `always`, as elsewhere on the way of a small request: one call saved is 10 to 20 instructions of some 1,800.
+#[inline(always)]
+pub(super) fn copy_in(segment: &mut BytesMut, octets: &[u8]) -> Payload {
+    if octets.len() > SMALL || octets.is_empty() {
+        return Bytes::copy_from_slice(octets).into();
+    }
+    if segment.capacity() < octets.len() {
+        *segment = BytesMut::with_capacity(SEGMENT);
+    }
+    segment.extend_from_slice(octets);
+    segment.copy_to_bytes(octets.len()).into()
+}
+
+/// The octets are one uncompressed message that is not too large.
+#[inline]
+pub(super) fn is_whole(octets: &[u8], max: u32) -> bool {
+    let Some(([0, len @ ..], message)) = octets.split_first_chunk::<5>() else { return false };
+    let len = u32::from_be_bytes(*len);
+    message.len() == len as usize && len <= max
+}

@@ -1,0 +1,100 @@
+//! Many calls of all shapes at once on one connection from several threads, some dropped halfway: nothing hangs, nothing is
+//! mixed up, no handler is left behind.
+
+use crate::common::{
+    MODES, Report, TestServer,
+    greeter::{GreeterClient, HelloRequest, Note},
+    soon,
+};
+use crate::rt;
+use std::{future::IntoFuture, time::Duration};
+
+/// Numbers that look random and are the same every time.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % sides
+    }
+}
+
+#[test]
+fn calls_of_all_shapes_at_once() {
+    rt::run_on_threads(async {
+        for mode in MODES {
+            let server = TestServer::start(mode);
+            let client = soon("connect", GreeterClient::connect(server.address())).await.unwrap();
+            let tasks: Vec<_> = (0..60).map(|seed| rt::spawn(some_calls(client.clone(), Dice(seed)))).collect();
+            for task in tasks {
+                soon("all its calls", task).await;
+            }
+            assert_eq!(soon("a call", client.say_hello(request("x", 0)).into_future()).await.unwrap().message, "Hello x");
+            drop(client);
+            let mut running = 0;
+            soon("every handler's end", async {
+                loop {
+                    match server.reports.try_recv() {
+                        Ok(Report::Started) => running += 1,
+                        Ok(Report::Dropped { .. }) => running -= 1,
+                        Ok(_) => {}
+                        Err(_) if running == 0 => break,
+                        Err(_) => rt::sleep(Duration::from_millis(1)).await,
+                    }
+                }
+            })
+            .await;
+        }
+    });
+}
+
+fn request(name: &str, count: u32) -> HelloRequest {
+    HelloRequest { name: name.to_owned(), count }
+}
+
+async fn some_calls(client: GreeterClient, mut dice: Dice) {
+    for round in 0..40 {
+        match dice.roll(6) {
+            0 => {
+                let name = format!("{round}");
+                let size = dice.roll(3) as u32 * 20_000;
+                let reply = client.say_hello(request(&name, size)).await.unwrap();
+                assert_eq!(reply.message.len(), "Hello ".len() + name.len() + size as usize);
+            }
+            1 => {
+                let count = dice.roll(50) as u32;
+                let mut replies = client.lots_of_replies(request("n", count)).await.unwrap();
+                // Sometimes only some of them.
+                let wanted = if dice.roll(2) == 0 { count } else { count / 2 };
+                for number in 0..wanted {
+                    assert_eq!(replies.next().await.unwrap().unwrap().message, format!("n {number}"));
+                }
+            }
+            2 => {
+                let (mut out, reply) = client.lots_of_greetings().open().await.unwrap();
+                let names: Vec<String> = (0..dice.roll(20)).map(|number| number.to_string()).collect();
+                for name in &names {
+                    out.send(request(name, 0)).await.unwrap();
+                }
+                out.close();
+                assert_eq!(reply.await.unwrap().message, names.join(","));
+            }
+            3 => {
+                let (mut out, mut input) = client.chat().open().await.unwrap();
+                for _ in 0..dice.roll(8) {
+                    let data = bytes::Bytes::from(vec![7; dice.roll(40_000) as usize]);
+                    out.send(Note { text: "x".to_owned(), data: data.clone() }).await.unwrap();
+                    assert_eq!(input.next().await.unwrap().unwrap().data, data);
+                }
+            }
+            4 => {
+                let after = Duration::from_micros(dice.roll(3_000));
+                let _ = rt::timeout(after, client.say_hello(request("wait", 0)).into_future()).await;
+            }
+            _ => {
+                let call = client.say_hello(request("wait", 0)).deadline(Duration::from_micros(1_000 + dice.roll(3_000)));
+                let _ = call.await;
+            }
+        }
+    }
+}

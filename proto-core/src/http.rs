@@ -14,6 +14,9 @@ pub const MAX_BODY: usize = 64_000;
 /// A request that is not whole after this time is reset.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Names an exchange: the stream of an [`Event::IncomingHttp`](crate::Event::IncomingHttp) and of what follows on it.
+pub type ExchangeId = StreamId;
+
 /// A plain request, whole.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]

@@ -43,7 +43,8 @@ fn a_client_that_has_not_read_our_settings_may_send_more() {
             peer.data(1, false, &octets);
             assert_eq!(peer.messages(id).0.len(), 2);
             let said = peer.said();
-            given += said.iter().filter(|said| said.kind() == WINDOW_UPDATE && said.stream() == 1).map(|said| said.frame.word(0)).sum::<u32>();
+            given +=
+                said.iter().filter(|said| said.kind() == WINDOW_UPDATE && said.stream() == 1).map(|said| said.frame.word(0)).sum::<u32>();
         }
         peer.assert_open();
         // Now the client reads them, and its window falls by the difference (§6.9.2). It may still send something.
@@ -89,6 +90,70 @@ fn peer_sends(peer: &mut Peer) -> usize {
     605
 }
 
+/// Half messages cannot be taken: if reading stopped for them, neither their rest nor the acknowledgement would ever come.
+#[test]
+fn half_messages_do_not_stop_reading() {
+    each_cut(|cut| {
+        let mut config = small();
+        (config.max_recv_message, config.recv_budget) = (4_096, 4 * 2_048 + 4_096);
+        let mut peer = fresh_to_server(&config, cut);
+        peer.send(PREFACE).send(&settings(&[]));
+        let octets = message(&[7; 4_000]);
+        for stream in [1, 3] {
+            peer.headers(stream, false, REQUEST).data(stream, false, &octets[..3_500]);
+        }
+        assert!(peer.conn.wants().read, "two halves of messages, 7,000 of 12,288 octets");
+        for stream in [1, 3] {
+            let id = peer.accept();
+            peer.data(stream, true, &octets[3_500..]);
+            assert_eq!(peer.messages(id).0.len(), 1);
+            peer.finish_ok(id);
+        }
+        peer.send(&settings_ack());
+        peer.said();
+        peer.assert_usable(5);
+    });
+}
+
+/// RFC 9113 §6.9: an empty frame with END_STREAM may be sent where there is no window.
+#[test]
+fn an_end_needs_no_window() {
+    each_cut(|cut| {
+        let mut peer = unread(cut);
+        peer.headers(1, false, REQUEST);
+        let id = peer.accept();
+        for _ in 0..5 {
+            peer.data(1, false, &message(&[7; 600]));
+        }
+        peer.send(&settings_ack()).data(1, true, &[]);
+        assert_eq!(peer.said().iter().find_map(|said| said.reset_of(1)), None);
+        let (messages, ended) = peer.messages(id);
+        assert_eq!((messages.len(), ended), (5, true));
+    });
+}
+
+/// The budget holds for whole requests too, and after the acknowledgement of a client that had sent too much.
+#[test]
+fn the_budget_holds_for_every_stream() {
+    for acknowledged in [false, true] {
+        each_cut(|cut| {
+            let mut peer = unread(cut);
+            peer.headers(1, false, REQUEST);
+            for _ in 0..15 {
+                peer_sends(&mut peer);
+            }
+            if acknowledged {
+                peer.send(&settings_ack());
+            }
+            for stream in [3, 5, 7] {
+                peer.headers(stream, false, REQUEST).data(stream, true, &message(&[7; 1_000]));
+            }
+            let held = peer.conn.probe().recv_held;
+            assert!(held <= 9_216, "{held} octets held");
+        });
+    }
+}
+
 /// A client that has acknowledged them knows better.
 #[test]
 fn the_small_window_holds_once_it_is_known() {
@@ -107,7 +172,11 @@ fn frames_that_are_too_long_are_not_kept() {
     let entries = |n: usize| settings(&vec![(9, 0); n]);
     let cases = [
         ("a head", frame(HEADERS, END_HEADERS, 1, &[0x82; 8_193]), "header_block_too_large"),
-        ("the rest of a head", [frame(HEADERS, 0, 1, REQUEST), frame(CONTINUATION, END_HEADERS, 1, &[0x82; 8_193])].concat(), "header_block_too_large"),
+        (
+            "the rest of a head",
+            [frame(HEADERS, 0, 1, REQUEST), frame(CONTINUATION, END_HEADERS, 1, &[0x82; 8_193])].concat(),
+            "header_block_too_large",
+        ),
         ("SETTINGS", entries(201), "too_many_settings_in_a_frame"),
     ];
     for (name, octets, why) in cases {

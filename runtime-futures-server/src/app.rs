@@ -1,7 +1,10 @@
 //! The server's side of a connection: calls in, handlers started, replies out.
 
 use crate::{Context, HttpRequest, HttpResponse, Peer};
-use pintle_core::{CallId, Code, Connection, Event, Metadata, Shape, Status, StreamId, Timestamp, Token, http::Exchange};
+use pintle_core::{
+    CallId, Code, Connection, Event, Metadata, Shape, Status, Timestamp, Token,
+    http::{Exchange, ExchangeId},
+};
 use pintle_futures::owner::{App, CallCell, Command, Queue, Served};
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -139,7 +142,7 @@ impl<X: Execute> ServerApp<X> {
         }
     }
 
-    fn http(&mut self, conn: &mut Connection, id: StreamId) {
+    fn http(&mut self, conn: &mut Connection, id: ExchangeId) {
         let Some(handler) = &self.http else {
             if let Ok(stream) = conn.stream(id) {
                 stream.refuse();

@@ -47,7 +47,7 @@ pub const SCRATCH: usize = 256;
 pub const CALLS: usize = 4;
 /// Octets of the largest message taken.
 pub const LONGEST_MESSAGE: usize = 1_024;
-/// Octets of heap that the whole of it never takes more than, whatever the peer sends: `tests/memory.rs` counts.
+/// Octets of heap that are enough, whatever the peer sends: `tests/memory.rs` does its worst, and counts.
 pub const HEAP: usize = 40 << 10;
 /// Octets of the largest content that the post office sends: the message around it has a name, too.
 const LONGEST_LETTER: usize = LONGEST_MESSAGE - 64;

@@ -1,5 +1,5 @@
 //! A tour of Pintle: every client with every server, over TCP and Unix sockets, in the four call shapes, by real calls through
-//! real sockets. Prints one table; exits 1 if any answer was wrong.
+//! real sockets; and each runtime's client with its own server in one process, without a socket. Prints one table; exits 1 if any answer was wrong.
 //!
 //! `cargo run --release --bin tour`. The same .proto for all: `examples/proto/tour.proto`. Another runtime is another line in
 //! [`RUNTIMES`] and a file like `on_mio.rs`.
@@ -32,12 +32,14 @@ struct Runtime {
     /// Starts a server on these addresses in a thread of its own; answers the addresses that it can be called at.
     serve: fn(&[String]) -> Result<Vec<String>, Wrong>,
     connect: fn(&str) -> Result<Box<dyn Client>, Wrong>,
+    /// A client of a server in this process: no socket between them.
+    in_process: fn() -> Result<Box<dyn Client>, Wrong>,
 }
 
 const RUNTIMES: [Runtime; 3] = [
-    Runtime { name: "tokio", serve: on_tokio::serve, connect: on_tokio::connect },
-    Runtime { name: "smol", serve: on_smol::serve, connect: on_smol::connect },
-    Runtime { name: "mio", serve: on_mio::serve, connect: on_mio::connect },
+    Runtime { name: "tokio", serve: on_tokio::serve, connect: on_tokio::connect, in_process: on_tokio::in_process },
+    Runtime { name: "smol", serve: on_smol::serve, connect: on_smol::connect, in_process: on_smol::in_process },
+    Runtime { name: "mio", serve: on_mio::serve, connect: on_mio::connect, in_process: on_mio::in_process },
 ];
 
 /// The four methods of the tour's service, as blocking calls on one connection.
@@ -61,49 +63,68 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 fn main() -> ExitCode {
     let sockets = SocketDirectory::new();
-    let mut progress = Progress::new(RUNTIMES.len() * RUNTIMES.len() * 2 * SHAPES.len());
-    let mut table = table::Table::new(["client", "server", "over"].into_iter().chain(SHAPES.map(|(name, _)| name)));
-    let mut wrong = Vec::new();
+    let mut tour = Journey::new();
     for server in &RUNTIMES {
         let addresses = ["127.0.0.1:0".to_owned(), format!("unix:{}", sockets.0.join(server.name).display())];
         let started = (server.serve)(&addresses);
         for client in &RUNTIMES {
             for (nth, over) in ["TCP", "UDS"].into_iter().enumerate() {
-                let mut row = vec![client.name.to_owned(), server.name.to_owned(), over.to_owned()];
-                let mut connection = match &started {
+                let connection = match &started {
                     Ok(bound) => (client.connect)(&bound[nth]),
                     Err(error) => Err(format!("the server did not start: {error}").into()),
                 };
-                for (shape, attempt) in SHAPES {
-                    let median = match &mut connection {
-                        Ok(connection) => measure(&mut **connection, attempt),
-                        Err(error) => Err(error.to_string().into()),
-                    };
-                    progress.step();
-                    row.push(match median {
-                        Ok(median) => format!("ok {:>6.1} µs", median.as_secs_f64() * 1e6),
-                        Err(error) => {
-                            wrong.push(format!("{} client, {} server, {over}, {shape}: {error}", client.name, server.name));
-                            "WRONG".to_owned()
-                        }
-                    });
-                }
-                table.row(row);
+                tour.visit(client, server, over, connection);
             }
         }
+        tour.visit(server, server, "in-process", (server.in_process)());
     }
-    progress.end();
-    println!("{table}");
-    println!(
-        "{} cells, {} calls each, the median time of a call (streams carry several letters); {} wrong",
-        progress.total,
-        CALLS,
-        wrong.len()
-    );
-    for line in &wrong {
-        println!("WRONG: {line}");
+    tour.end()
+}
+
+/// What was seen so far.
+struct Journey {
+    progress: Progress,
+    table: table::Table,
+    wrong: Vec<String>,
+}
+
+impl Journey {
+    fn new() -> Self {
+        let rows = RUNTIMES.len() * RUNTIMES.len() * 2 + RUNTIMES.len();
+        let head = ["client", "server", "over"].into_iter().chain(SHAPES.map(|(name, _)| name));
+        Self { progress: Progress::new(rows * SHAPES.len()), table: table::Table::new(head), wrong: Vec::new() }
     }
-    if wrong.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+
+    /// One row: the four shapes on one connection.
+    fn visit(&mut self, client: &Runtime, server: &Runtime, over: &str, mut connection: Result<Box<dyn Client>, Wrong>) {
+        let mut row = vec![client.name.to_owned(), server.name.to_owned(), over.to_owned()];
+        for (shape, attempt) in SHAPES {
+            let median = match &mut connection {
+                Ok(connection) => measure(&mut **connection, attempt),
+                Err(error) => Err(error.to_string().into()),
+            };
+            self.progress.step();
+            row.push(match median {
+                Ok(median) => format!("ok {:>6.1} µs", median.as_secs_f64() * 1e6),
+                Err(error) => {
+                    self.wrong.push(format!("{} client, {} server, {over}, {shape}: {error}", client.name, server.name));
+                    "WRONG".to_owned()
+                }
+            });
+        }
+        self.table.row(row);
+    }
+
+    fn end(self) -> ExitCode {
+        self.progress.end();
+        println!("{}", self.table);
+        let (cells, wrong) = (self.progress.total, self.wrong.len());
+        println!("{cells} cells, {CALLS} calls each, the median time of a call (streams carry several letters); {wrong} wrong");
+        for line in &self.wrong {
+            println!("WRONG: {line}");
+        }
+        if self.wrong.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    }
 }
 
 /// Makes [`CALLS`] calls and answers the median of their times.

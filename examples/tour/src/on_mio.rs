@@ -8,7 +8,7 @@ use crate::{
     },
 };
 use bytes::Bytes;
-use pintle_mio::{LocalClient, Receiver, Replies, Server, Status, Unary};
+use pintle_mio::{Caller, Receiver, Replies, Server, Status, Unary};
 
 pub(crate) fn serve(addresses: &[String]) -> Result<Vec<String>, Wrong> {
     let mut server = Server::new().add(|| TourServer::new(PostOffice));
@@ -22,6 +22,12 @@ pub(crate) fn serve(addresses: &[String]) -> Result<Vec<String>, Wrong> {
 
 pub(crate) fn connect(address: &str) -> Result<Box<dyn crate::Client>, Wrong> {
     Ok(Box::new(Client(TourClient::new(pintle_mio::connect_local(address)?))))
+}
+
+/// The server's callbacks run in the calling thread, while it waits for an answer.
+pub(crate) fn in_process() -> Result<Box<dyn crate::Client>, Wrong> {
+    let server = Server::new().add(|| TourServer::new(PostOffice));
+    Ok(Box::new(Client(TourClient::new(server.in_process_local()?))))
 }
 
 struct PostOffice;
@@ -76,9 +82,9 @@ impl Receiver<Letter> for Counter {
     }
 }
 
-struct Client(TourClient<LocalClient>);
+struct Client<C: Caller>(TourClient<C>);
 
-impl crate::Client for Client {
+impl<C: Caller> crate::Client for Client<C> {
     fn post(&mut self, letter: Letter) -> Result<Receipt, Wrong> {
         Ok(self.0.post(letter).deadline(PATIENCE).wait()?)
     }

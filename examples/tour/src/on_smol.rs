@@ -25,6 +25,11 @@ pub(crate) fn connect(address: &str) -> Result<Box<dyn crate::Client>, Wrong> {
     Ok(Box::new(Client { runtime: Runtime, client }))
 }
 
+pub(crate) fn in_process() -> Result<Box<dyn crate::Client>, Wrong> {
+    let server = Server::new().add(TourServer::new(PostOffice)).connections()?.in_process();
+    Ok(Box::new(Client { runtime: Runtime, client: TourClient::new(server.channel()) }))
+}
+
 /// There is one for all; it needs no making.
 struct Runtime;
 

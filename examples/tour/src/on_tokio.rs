@@ -31,3 +31,11 @@ pub(crate) fn connect(address: &str) -> Result<Box<dyn crate::Client>, Wrong> {
     let client = runtime.block_on(TourClient::connect(address))?;
     Ok(Box::new(Client { runtime, client }))
 }
+
+/// The server's handlers run beside the client's calls, in the same runtime.
+pub(crate) fn in_process() -> Result<Box<dyn crate::Client>, Wrong> {
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let server = Server::new().add(TourServer::new(PostOffice)).connections()?.in_process();
+    let client = TourClient::new(runtime.block_on(async { server.channel() }));
+    Ok(Box::new(Client { runtime, client }))
+}

@@ -129,9 +129,7 @@ impl Connection {
     fn bound_frame(&mut self, head: Head) -> Result<(), Fatal> {
         match head.kind {
             kind::HEADERS | kind::CONTINUATION => self.bound_block_frame(head),
-            kind::SETTINGS if head.len > MOST_SETTINGS * 6 => {
-                Err(Fatal::new(ErrorCode::ENHANCE_YOUR_CALM, "too_many_settings_in_a_frame"))
-            }
+            kind::SETTINGS if head.len > MOST_SETTINGS * 6 => Err(Fatal::new(ErrorCode::ENHANCE_YOUR_CALM, "too_many_settings_in_a_frame")),
             _ => Ok(()),
         }
     }

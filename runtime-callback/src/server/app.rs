@@ -6,9 +6,9 @@ use super::{
     session::{Order, Session, Sink, inside},
 };
 use pintle_core::{
-    CallId, Code, Event, Metadata, Recv, Routes, Shape, Status, StreamId, Token,
+    CallId, Code, Event, Metadata, Recv, Routes, Shape, Status, Token,
     grpc::InvalidRoute,
-    http::{Exchange, Request, Response},
+    http::{Exchange, ExchangeId, Request, Response},
 };
 use std::{
     fmt,
@@ -110,7 +110,7 @@ impl Services {
         if streams { pump(session, id) } else { session }
     }
 
-    fn http(&mut self, mut session: Box<Session>, id: StreamId) -> Box<Session> {
+    fn http(&mut self, mut session: Box<Session>, id: ExchangeId) -> Box<Session> {
         let found = session.exchanges.iter().position(|exchange| exchange.id() == id);
         let mut exchange = found.map_or_else(|| Exchange::new(id), |at| session.exchanges.swap_remove(at));
         let handler = self.http.as_deref();

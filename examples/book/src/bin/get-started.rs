@@ -45,7 +45,9 @@ fn follow(page: &Page, place: &Path) -> Result<(), Box<dyn Error>> {
     }
     // All pages share what they build.
     let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| repository().join("target"), Into::into).join("get-started");
-    let output = Command::new("bash").arg("-c").arg(&script).current_dir(place).env("CARGO_TARGET_DIR", target).output()?;
+    // Debug information and increments would only cost time here.
+    let lean = [("CARGO_PROFILE_DEV_DEBUG", "0"), ("CARGO_INCREMENTAL", "0")];
+    let output = Command::new("bash").arg("-c").arg(&script).current_dir(place).env("CARGO_TARGET_DIR", target).envs(lean).output()?;
     let printed = String::from_utf8_lossy(&output.stdout);
     if !output.status.success() {
         return Err(format!("it ended with {}\n{printed}{}", output.status, String::from_utf8_lossy(&output.stderr)).into());

@@ -1,5 +1,6 @@
 //! The cases on smol's client.
 
+#[allow(clippy::duplicate_mod, reason = "one source for both runtimes")]
 #[path = "futures_client.rs"]
 mod cases;
 

@@ -1,5 +1,6 @@
 //! The service on smol.
 
+#[allow(clippy::duplicate_mod, reason = "one source for both runtimes")]
 #[path = "futures_server.rs"]
 mod service;
 

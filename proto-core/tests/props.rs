@@ -225,7 +225,7 @@ fn the_echo_service_answers_right() {
         }
         let now = pair.now();
         let mut client = echo::EchoClient::start(pair.client(), now, requests);
-        let steps = echo::drive(&mut pair, &mut echo::EchoServer::default(), &mut client, 100_000);
+        let steps = echo::drive(&mut pair, &mut echo::EchoServer::default(), &mut client, 1_000_000);
         prop_assert!(client.is_done(), "not done after {} steps over {:?}: {}", steps, link, pair.summary());
         places.add(&pair.places());
         none(&client.wrong_answers())?;

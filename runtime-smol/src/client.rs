@@ -53,14 +53,16 @@ async fn open_tcp(found: Vec<SocketAddr>) -> io::Result<Async<TcpStream>> {
     Err(last)
 }
 
+type Found = io::Result<Vec<SocketAddr>>;
+
 /// The system's resolver blocks: it gets a thread for as long as it takes, once per connection.
-async fn resolve(address: &Address) -> io::Result<Vec<SocketAddr>> {
+async fn resolve(address: &Address) -> Found {
     if let Address::Tcp(host) = address
         && let Ok(at) = host.parse()
     {
         return Ok(vec![at]);
     }
-    let slot: Arc<Mutex<(Option<io::Result<Vec<SocketAddr>>>, Option<Waker>)>> = Arc::default();
+    let slot: Arc<Mutex<(Option<Found>, Option<Waker>)>> = Arc::default();
     let (theirs, address) = (Arc::clone(&slot), address.clone());
     thread::Builder::new().name("pintle-resolve".to_owned()).spawn(move || {
         let found = address.resolve();

@@ -2,10 +2,10 @@
 
 use crate::tour::on_callback as glue;
 use pintle_callback::{Command, Mailbox, Place, Services, Session, Stack};
-use pintle_core::{Config, Connection, Endpoint, Timestamp, Wants};
+use pintle_core::{Config, Connection, Endpoint, Wants};
+use pintle_example_poll_loop::{sleep, watch};
 use pintle_net::{Acceptor, Address, BindOptions, Listener, Wire, now};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use std::{collections::BTreeMap, error::Error, io, io::Read, mem, os::fd::AsFd, sync::Arc, thread};
+use std::{collections::BTreeMap, error::Error, io::Read, mem, sync::Arc, thread};
 
 #[path = "callback_style.rs"]
 #[allow(clippy::duplicate_mod, reason = "the point of this example")]
@@ -82,22 +82,5 @@ fn serve(listener: Listener) -> Result<(), Box<dyn Error>> {
                 conns.insert(key, Conn { wire, session });
             }
         }
-    }
-}
-
-/// A file to watch: with `wants.read` until it is readable, with `wants.write` until it is writable.
-fn watch(file: &impl AsFd, wants: Wants) -> PollFd<'_> {
-    let mut flags = PollFlags::empty();
-    flags.set(PollFlags::IN, wants.read);
-    flags.set(PollFlags::OUT, wants.write);
-    PollFd::new(file, flags)
-}
-
-/// Sleeps until something happens to one of `files`, or until `deadline`.
-fn sleep(mut files: Vec<PollFd<'_>>, deadline: Option<Timestamp>) -> io::Result<()> {
-    let patience = deadline.and_then(|at| Timespec::try_from(at.saturating_since(now())).ok());
-    match poll(&mut files, patience.as_ref()) {
-        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-        Err(error) => Err(error.into()),
     }
 }

@@ -1,5 +1,6 @@
 //! The tour on tokio.
 
+#[allow(clippy::duplicate_mod, reason = "one source for both runtimes")]
 #[path = "on_futures.rs"]
 mod on_futures;
 

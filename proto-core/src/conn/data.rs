@@ -10,9 +10,12 @@ use crate::{
     error::ErrorCode,
     flow::Credit,
     grpc::prefix::{Prefix, PrefixError},
-    shape::recv::{self as shape, ClientInput, ServerInput, Verdict, Violation},
+    shape::{
+        Cardinality,
+        recv::{self as shape, ClientInput, ServerInput, Verdict, Violation},
+    },
     store::NIL,
-    stream::{Inbound, flag},
+    stream::{Inbound, Slot, flag},
 };
 use alloc::vec::Vec;
 use bytes::Bytes;
@@ -68,7 +71,7 @@ impl Connection {
         slot.recv_window.consume(head.len);
         let fault = if slot.has(flag::REMOTE_END) {
             (ErrorCode::STREAM_CLOSED, "DATA after END_STREAM")
-        } else if slot.recv_window.get() < 0 && !unaware {
+        } else if slot.recv_window.get() < 0 && head.len > 0 && !unaware {
             (ErrorCode::FLOW_CONTROL_ERROR, "more DATA than the stream's window")
         } else if self.role == Role::Client && !slot.has(flag::HEAD_RECEIVED) {
             (ErrorCode::PROTOCOL_ERROR, "DATA before the response's head")
@@ -105,7 +108,7 @@ impl Connection {
             return Ok(());
         }
         self.rx_data += octets.len() as u32;
-        if self.is_unaware() && self.budget.held() + octets.len() as u64 > self.cfg.recv_budget {
+        if !self.is_in_budget(octets.len()) {
             return self.stream_error(self.rx_head.stream, ErrorCode::FLOW_CONTROL_ERROR, "more DATA than the stream's window");
         }
         if !octets.is_empty() {
@@ -127,7 +130,20 @@ impl Connection {
     /// Reading goes on when the application has taken what came. If it never does, the SETTINGS timeout ends the connection.
     #[inline]
     pub(super) fn is_glutted(&self) -> bool {
-        self.is_unaware() && self.budget.held() > self.cfg.recv_budget / 2
+        self.is_unaware() && self.budget.held() > self.cfg.recv_budget / 2 && self.has_untaken()
+    }
+
+    /// Half messages do not count: without reading, neither their rest nor the acknowledgement would ever come.
+    #[cold]
+    fn has_untaken(&self) -> bool {
+        let held_back = |slot: &Slot| self.role == Role::Client && slot.shape.response() == Cardinality::One && slot.outcome.is_none();
+        self.slots.live().any(|(_, slot)| slot.has(flag::HELD | flag::OFFERED) && !slot.inbox.is_empty() && !held_back(slot))
+    }
+
+    /// A peer that goes by our windows never gets beyond the budget. One that did not know them may have, or come near it.
+    #[inline]
+    pub(super) fn is_in_budget(&self, more: usize) -> bool {
+        self.budget.held() + more as u64 <= self.cfg.recv_budget
     }
 
     /// The last octet of a DATA frame was handled; the stream may have ended by it.

@@ -120,7 +120,7 @@ impl Connection {
     fn stage_fused(&mut self, s: u32) -> bool {
         let slot = &mut self.slots[s];
         const MUST: u32 = flag::SEND_ENDED | flag::REMOTE_END;
-        const MUST_NOT: u32 = flag::HEAD_SENT | flag::HTTP | flag::HELD;
+        const MUST_NOT: u32 = flag::HEAD_SENT | flag::HTTP | flag::HELD | flag::WAITING;
         if slot.flags & (MUST | MUST_NOT) != MUST || slot.ending.is_some() || !slot.out_head.is_empty() {
             return false;
         }

@@ -30,7 +30,7 @@ impl Connection {
         }
         let Assembly { octets, left, .. } = &mut slot.assembly;
         let n = ((self.rx_head.len - self.rx_data) as usize).min(*left as usize);
-        if n < WORTH {
+        if n < WORTH || self.budget.held() + n as u64 > self.cfg.recv_budget {
             return None;
         }
         let at = octets.len();

@@ -29,6 +29,7 @@ impl Connection {
             && slot.assembly.is_empty()
             && slot.content_length.is_none_or(|all| all == octets.len() as u64)
             && i64::from(head.len) <= slot.recv_window.get().min(self.recv_window.get())
+            && self.budget.held() + u64::from(head.len) <= self.cfg.recv_budget
             && is_whole(octets, self.cfg.max_recv_message);
         if !plain {
             return false;

@@ -89,7 +89,8 @@ fn dropping_a_chat_drops_its_handler() {
             let (mut out, mut input) = client.chat().open().await.unwrap();
             soon("send", out.send(Note { text: "hi".to_owned(), ..Note::default() })).await.unwrap();
             assert_eq!(soon("echo", input.next()).await.unwrap().unwrap().text, "re: hi");
-            drop((out, input));
+            // In this order: the end of our messages alone would end the call well.
+            drop((input, out));
             assert_eq!(server.report().await, Report::Started);
             assert_eq!(server.report().await, Report::Dropped { cancelled: true });
         }

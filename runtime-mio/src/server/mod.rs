@@ -348,6 +348,12 @@ impl ShutdownHandle {
     }
 }
 
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server").field("listeners", &self.local_addresses()).field("loops", &self.loops).finish_non_exhaustive()
+    }
+}
+
 /// Why a server does not listen, did not start, or ended before it was shut down. `Debug` prints the same text as `Display`, for
 /// programs that return it from `main`.
 #[non_exhaustive]

@@ -213,11 +213,13 @@ pub struct Options {
     pub grace: Duration,
     pub http: bool,
     pub max_send: Option<u32>,
+    /// Calls of a connection at once; a call that was cancelled counts until its handler is gone.
+    pub max_calls: Option<u32>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { listen: vec!["127.0.0.1:0".to_owned()], grace: Duration::from_secs(5), http: false, max_send: None }
+        Self { listen: vec!["127.0.0.1:0".to_owned()], grace: Duration::from_secs(5), http: false, max_send: None, max_calls: None }
     }
 }
 
@@ -296,6 +298,12 @@ fn prepare<X: pintle_futures_server::Executor>(mut server: Server<X>, options: &
     }
     if let Some(max) = options.max_send {
         server = server.configure(|config| config.max_send_message = max);
+    }
+    if let Some(max) = options.max_calls {
+        server = server.configure(|config| {
+            config.recv_budget = u64::from(max) * u64::from(config.initial_window) + u64::from(config.max_recv_message);
+            config.max_concurrent_streams = max;
+        });
     }
     server.grace(options.grace)
 }

@@ -215,7 +215,7 @@ async fn errors_of_serving() -> Vec<String> {
     ];
     for address in &addresses {
         seen.push(Server::new().listen(address).expect_err("it cannot").to_string());
-        seen.push(pintle_mio::Server::new().listen(address).err().expect("it cannot").to_string());
+        seen.push(pintle_mio::Server::new().listen(address).expect_err("it cannot").to_string());
     }
     seen.push(Server::new().serve().await.expect_err("it listens nowhere").to_string());
     seen.push(pintle_mio::Server::new().run().expect_err("it listens nowhere").to_string());

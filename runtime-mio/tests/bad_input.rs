@@ -133,17 +133,17 @@ fn a_request_that_cannot_be_decoded_is_internal() {
 fn addresses_in_use_or_taken_by_files_are_errors_that_say_so() {
     let fixture = Fixture::new();
     for address in fixture.addresses() {
-        let error = Server::new().listen(address).err().expect(address);
+        let error = Server::new().listen(address).expect_err(address);
         assert!(matches!(error, ServeError::Bind(BindError::InUse { .. })), "{error}");
         assert!(error.to_string().contains("in use") && error.to_string().contains(address), "{error}");
     }
     let path = std::env::temp_dir().join(format!("pintle-mio-{}-file", std::process::id()));
     fs::write(&path, "precious").unwrap();
-    let error = Server::new().listen(&format!("unix:{}", path.display())).err().expect("it is a file");
+    let error = Server::new().listen(&format!("unix:{}", path.display())).expect_err("it is a file");
     assert!(error.to_string().contains("not a socket"), "{error}");
     assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
     fs::remove_file(&path).unwrap();
-    let error = Server::new().listen("localhost").err().expect("no port");
+    let error = Server::new().listen("localhost").expect_err("no port");
     assert!(error.to_string().contains("localhost:50051"), "{error}");
     assert_eq!(format!("{error:?}"), error.to_string(), "main() shows the same text");
     assert_serves(&fixture);

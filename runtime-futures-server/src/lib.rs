@@ -120,7 +120,7 @@ impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Route(error) => write!(f, "the services do not fit together: {error}"),
-            Self::Config(error) => write!(f, "{error}"),
+            Self::Config(error) => write!(f, "the settings cannot work: {error}"),
         }
     }
 }

@@ -248,7 +248,7 @@ impl fmt::Display for ServeError {
             Self::Address(error) => write!(f, "{error}"),
             Self::Bind(error) => write!(f, "{error}"),
             Self::Build(error) => write!(f, "{error}"),
-            Self::NoListener => f.write_str("the server has nothing to listen on: call listen(\"127.0.0.1:50051\") before serve()"),
+            Self::NoListener => f.write_str("the server has nothing to listen on: call listen(\"127.0.0.1:50051\") first"),
             Self::Listener(error) => write!(f, "a listener broke: {error}"),
         }
     }

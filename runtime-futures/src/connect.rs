@@ -109,7 +109,7 @@ impl fmt::Display for ConnectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Address(error) => write!(f, "{error}"),
-            Self::Config(error) => write!(f, "{error}"),
+            Self::Config(error) => write!(f, "the settings cannot work: {error}"),
             Self::Connect(error) => write!(f, "{error}"),
         }
     }

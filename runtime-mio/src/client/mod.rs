@@ -196,7 +196,7 @@ impl fmt::Display for ConnectError {
         match self {
             Self::Address(e) => e.fmt(f),
             Self::Connect(e) => e.fmt(f),
-            Self::Config(e) => write!(f, "the client's config cannot work: {e}"),
+            Self::Config(e) => write!(f, "the settings cannot work: {e}"),
             Self::Io(e) => write!(f, "the client's loop cannot start: {e}"),
         }
     }

@@ -383,9 +383,9 @@ impl fmt::Display for ServeError {
         match self {
             Self::Address(e) => e.fmt(f),
             Self::Bind(e) => e.fmt(f),
-            Self::NoListener => f.write_str("the server listens nowhere: say `.listen(\"host:port\")` before it runs"),
-            Self::Config(e) => write!(f, "the server's config cannot work: {e}"),
-            Self::Route(e) => write!(f, "the server's methods cannot be served: {e}"),
+            Self::NoListener => f.write_str("the server has nothing to listen on: call listen(\"127.0.0.1:50051\") first"),
+            Self::Config(e) => write!(f, "the settings cannot work: {e}"),
+            Self::Route(e) => write!(f, "the services do not fit together: {e}"),
             Self::Io(e) => write!(f, "the server's loop failed: {e}"),
         }
     }

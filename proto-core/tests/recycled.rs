@@ -6,7 +6,7 @@ mod peer;
 
 use peer::*;
 use pintle_core::{
-    Event, Metadata, Recv, Status, Token,
+    Endpoint, Event, Metadata, Recv, Status, Token,
     hpack::{Encoder, Indexing},
     testing::{Cut, wire::*},
 };
@@ -78,6 +78,8 @@ fn check_answer(said: &[Said], stream: u32, metadata: &[(&str, String)]) {
     expected.extend(metadata.iter().cloned());
     let expected: Vec<_> = expected.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     assert_eq!(fields, expected, "stream {stream}");
+    let data: Vec<_> = said.iter().filter(|said| said.stream() == stream && said.kind() == DATA).collect();
+    assert_eq!(data.iter().flat_map(|said| said.frame.payload.clone()).collect::<Vec<_>>(), message(b"answer"));
 }
 
 fn run(seed: u64) -> [usize; 4] {
@@ -151,7 +153,8 @@ fn run(seed: u64) -> [usize; 4] {
             if chance.below(2) == 0 {
                 assert_eq!(peer.messages(call).0.len(), 1);
             }
-            peer.put(call, &b"answer"[..]);
+            // Small and short: head, message and trailers go out in one piece, from what is kept of the last such answer.
+            peer.call(call).send_with(6, |out| out.extend_from_slice(b"answer")).expect("room");
             let mut metadata = Vec::new();
             if chance.below(3) == 0 {
                 metadata.push(("of-answer", format!("{}", chance.below(3))));
@@ -184,4 +187,29 @@ fn nothing_is_left_of_who_had_the_slot_before() {
         (0..4).for_each(|n| reached[n] += more[n]);
     }
     assert!(reached.iter().all(|n| *n > 100), "hard places: table emptied, reset, taken, reset while held: {reached:?}");
+}
+
+/// A call that was refused room and then ended with a small message leaves no entry behind among those who wait.
+#[test]
+fn who_does_not_wait_any_more_is_forgotten() {
+    let mut peer = to_server(Cut::Whole);
+    peer.send(&settings(&[(4, i32::MAX as u32)])).send(&window_update(0, 1 << 30));
+    peer.request(1, "/S/R", false, &[]).data(1, true, &message(b"x"));
+    let large = peer.accept();
+    peer.put(large, vec![7; 20 << 20]);
+    let mut out = vec![0; 1 << 20];
+    for number in 0..200 {
+        peer.request(2 * number + 3, "/S/R", false, &[]).data(2 * number + 3, true, &message(b"x"));
+        let call = peer.accept();
+        assert!(is_blocked(&peer.call(call).send_with(20_000, |_| {})), "the large message waits for the transport");
+        peer.call(call).send_with(1, |out| out.push(1)).expect("a small one is always taken");
+        peer.finish_ok(call);
+        while peer.conn.call(large).is_ok() && peer.conn.probe().slots > 1 {
+            let now = peer.now;
+            assert_ne!(peer.conn.transmit(now, 64 << 10).copy_to(&mut out), 0);
+        }
+        let probe = peer.conn.probe();
+        assert!(probe.waiting_for_room <= probe.slots, "{} entries for {} calls", probe.waiting_for_room, probe.slots);
+    }
+    assert!(peer.conn.probe().queued > 1 << 20, "it waits still");
 }

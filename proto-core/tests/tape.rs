@@ -334,3 +334,16 @@ fn the_end_of_a_recorder_is_on_the_tape() {
     drop(client);
     assert!(matches!(records(&tape).last(), Some((_, Record::Close { .. }))));
 }
+
+/// The first of a connection's timers need not be that of the handshake.
+#[test]
+fn a_patient_handshake_is_recorded_too() {
+    let mut config = Config::default();
+    config.handshake_timeout = 3 * config.settings_timeout;
+    let ends = [Connection::client(&config, START), Connection::server(&config, Routes::new([]).expect("none"), START)];
+    for end in ends {
+        let recorder = Recorder::new(end, Vec::new());
+        assert_eq!(recorder.stopped(), None);
+        tape::replay(&recorder.into_parts().1).unwrap_or_else(|error| panic!("{error}"));
+    }
+}

@@ -88,7 +88,7 @@ fn parse_unix(path: &str) -> Result<Address, AddressProblem> {
 
 fn parse_tcp(address: &str) -> Result<Address, AddressProblem> {
     match address {
-        "" => return Err(AddressProblem::Empty),
+        _ if address.trim().is_empty() => return Err(AddressProblem::Empty),
         _ if address.starts_with("https://") => return Err(AddressProblem::Https),
         _ if address.starts_with(['/', '.', '~']) || address.ends_with(".sock") => return Err(AddressProblem::BarePath),
         _ if bare(address) != address => return Err(AddressProblem::Url),

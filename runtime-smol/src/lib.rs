@@ -1,28 +1,43 @@
 //! gRPC on smol: on `async-io` for sockets and timers, and on an executor.
 //!
-//! A service is a trait with plain `async fn`s, generated from a .proto by `pintle-build`. A server listens on TCP and
+//! A service is a trait with plain `async fn`s, generated from a .proto by `pintle_build::smol()`. A server listens on TCP and
 //! Unix sockets, several at once; a client is cheap to clone, and its clones share one connection. The API is that of
 //! `pintle-tokio`, made of the same parts:
 //!
 //! ```
-//! # use pintle_smol::{Server, Status, glue::{self, Raw}};
-//! # #[derive(Clone)] struct GreeterServer;
-//! # impl glue::Methods for GreeterServer {
-//! #     fn methods(&self) -> &'static [glue::Method] { const { &[glue::Method::new("/helloworld.Greeter/SayHello", glue::Shape::Unary)] } } }
-//! # impl<R: glue::Runtime> glue::Service<R> for GreeterServer {
-//! #     fn dispatch(&self, _: usize, call: glue::SpawnCall<'_, R>) { call.unary::<Raw, Raw, _, _>(|_, text| async move { Ok(text) }) } }
+//! # #[cfg(not(feature = "smol"))]
+//! # fn main() {}
 //! # #[cfg(feature = "smol")]
-//! # async_io::block_on(async {
-//! let server = Server::new().add(GreeterServer).listen("127.0.0.1:0")?;
-//! let address = server.local_addresses()[0].to_string();
-//! let serving = server.serve_with_shutdown(async {
-//!     let channel = pintle_smol::connect(&address).await.expect("the server listens");
-//!     // `GreeterClient::new(channel)` does this for you:
-//!     let call = channel.unary::<Raw, Raw>("/helloworld.Greeter/SayHello", &"Ada".into());
-//!     assert_eq!(call.metadata("tenant", "a").await.expect("a reply"), "Ada");
-//! });
-//! serving.await?;
-//! # Ok::<(), pintle_smol::ServeError>(()) }).unwrap();
+//! # use pintle_smol as pintle;
+//! # #[cfg(feature = "smol")]
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../runtime-futures-server/tests/doc/hello.rs"));
+//! # #[cfg(feature = "smol")]
+//! use hello::{Greeter, GreeterClient, GreeterServer, HelloReply, HelloRequest};
+//! # #[cfg(feature = "smol")]
+//! use pintle_smol::{Context, Server, Status};
+//!
+//! struct Polite;
+//!
+//! # #[cfg(feature = "smol")]
+//! impl Greeter for Polite {
+//!     async fn say_hello(&self, _: &Context, request: HelloRequest) -> Result<HelloReply, Status> {
+//!         Ok(HelloReply { text: format!("Hello, {}!", request.name) })
+//!     }
+//! }
+//!
+//! # #[cfg(feature = "smol")]
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     // Port 0: the system chooses. Say `listen` again for more, such as "unix:/run/greeter.sock".
+//!     let server = Server::new().add(GreeterServer::new(Polite)).listen("127.0.0.1:0")?;
+//!     let address = server.local_addresses()[0].to_string();
+//!     // It serves until the calls are made; `serve()` for ever. `smol::block_on` does as well.
+//!     async_io::block_on(server.serve_with_shutdown(async {
+//!         let client = GreeterClient::connect(&address).await.expect("the server listens");
+//!         let call = client.say_hello(HelloRequest { name: "Ada".into() }).metadata("tenant", "a");
+//!         assert_eq!(call.await.expect("a reply").text, "Hello, Ada!");
+//!     }))?;
+//!     Ok(())
+//! }
 //! ```
 //!
 //! # Executors

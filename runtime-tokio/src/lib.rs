@@ -1,30 +1,35 @@
 //! gRPC on tokio.
 //!
-//! A service is a trait with plain `async fn`s, generated from a .proto by `pintle-build`. A server listens on TCP and
-//! Unix sockets, several at once:
+//! A service is a trait with plain `async fn`s, generated from a .proto by `pintle_build::tokio()`. A server listens on TCP and
+//! Unix sockets, several at once. A client is cheap to clone; its clones share one connection:
 //!
-//! ```no_run
-//! # use pintle_tokio::Server;
-//! # #[derive(Clone)] struct GreeterServer;
-//! # impl pintle_tokio::glue::Methods for GreeterServer { fn methods(&self) -> &'static [pintle_tokio::glue::Method] { &[] } }
-//! # impl<R: pintle_tokio::glue::Runtime> pintle_tokio::glue::Service<R> for GreeterServer {
-//! #     fn dispatch(&self, _: usize, call: pintle_tokio::glue::SpawnCall<'_, R>) { call.unimplemented() } }
-//! # async fn run() -> Result<(), pintle_tokio::ServeError> {
-//! Server::new().add(GreeterServer).listen("127.0.0.1:50051")?.listen("unix:/run/greeter.sock")?.serve().await?;
-//! # Ok(()) }
 //! ```
+//! # use pintle_tokio as pintle;
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../runtime-futures-server/tests/doc/hello.rs"));
+//! use hello::{Greeter, GreeterClient, GreeterServer, HelloReply, HelloRequest};
+//! use pintle_tokio::{Context, Server, Status};
+//! use std::time::Duration;
 //!
-//! A client is cheap to clone; its clones share one connection:
+//! struct Polite;
 //!
-//! ```no_run
-//! # use pintle_tokio::{Status, glue::Raw};
-//! # use std::time::Duration;
-//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-//! let channel = pintle_tokio::connect("127.0.0.1:50051").await?;
-//! // `GreeterClient::new(channel)` does this for you:
-//! let call = channel.unary::<Raw, Raw>("/helloworld.Greeter/SayHello", &"".into());
-//! let reply = call.deadline(Duration::from_millis(200)).metadata("tenant", "a").await?;
-//! # Ok(()) }
+//! impl Greeter for Polite {
+//!     async fn say_hello(&self, _: &Context, request: HelloRequest) -> Result<HelloReply, Status> {
+//!         Ok(HelloReply { text: format!("Hello, {}!", request.name) })
+//!     }
+//! }
+//!
+//! #[tokio::main(flavor = "current_thread")]
+//! async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     // Port 0: the system chooses. Say `listen` again for more, such as "unix:/run/greeter.sock".
+//!     let server = Server::new().add(GreeterServer::new(Polite)).listen("127.0.0.1:0")?;
+//!     let address = server.local_addresses()[0].to_string();
+//!     tokio::spawn(server.serve()); // or, with nothing else to do: server.serve().await?
+//!
+//!     let client = GreeterClient::connect(&address).await?;
+//!     let call = client.say_hello(HelloRequest { name: "Ada".into() }).deadline(Duration::from_secs(10)).metadata("tenant", "a");
+//!     assert_eq!(call.await?.text, "Hello, Ada!");
+//!     Ok(())
+//! }
 //! ```
 //!
 //! Handlers are spawned as tasks, or run in the task of their connection ([`Server::inline`]): less work per call, no

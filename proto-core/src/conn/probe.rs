@@ -22,6 +22,7 @@ impl Connection {
             queued: self.queued as u64,
             open_streams: self.open,
             queued_calls: self.opening_len,
+            waiting_for_room: self.waiting.len() as u32,
             slots: self.slots.len() as u32,
             peer_max_streams: self.peer.max_streams,
             encoder: TableProbe {

@@ -1,6 +1,6 @@
 //! The [flight recorder](crate::tape) in the connection: what it notes, and what a replay needs of the inside.
 
-use super::{Accepted, Connection, Role};
+use super::{Accepted, Connection, Role, Timer};
 use crate::{
     CallId, CallOptions, Event, Metadata, RequestHead, StartError, Status, StreamId, Timestamp, Token,
     store::{NIL, Slab},
@@ -17,7 +17,7 @@ impl Connection {
     /// The connection is not fresh; nothing is recorded.
     pub fn start_tape(&mut self, detail: Detail) -> Result<(), NotFresh> {
         // The timer of the handshake remembers when the connection was made.
-        let made = self.timers.earliest() == Some(self.now.saturating_add(self.cfg.handshake_timeout));
+        let made = self.timers.at(Timer::Handshake) == Some(self.now.saturating_add(self.cfg.handshake_timeout));
         let untouched = self.stats() == crate::Stats::default() && self.slots.all().is_empty() && self.outbox.is_empty();
         if !made || !untouched || !self.events.is_empty() || self.drain.ours || self.tap.is_some() {
             return Err(NotFresh);

@@ -44,6 +44,12 @@ impl Timers {
         self.recompute();
     }
 
+    /// When it fires. `None`: it is not set.
+    #[cfg(feature = "record")]
+    pub(crate) fn at(&self, timer: Timer) -> Option<Timestamp> {
+        self.own[timer as usize]
+    }
+
     pub(crate) fn cancel(&mut self, timer: Timer) {
         if self.own[timer as usize].take().is_some() {
             self.recompute();

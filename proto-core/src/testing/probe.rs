@@ -30,6 +30,8 @@ pub struct Probe {
     pub open_streams: u32,
     /// Client: calls that wait for a stream.
     pub queued_calls: u32,
+    /// Entries of the list of calls that were refused room and are to be told of it; at most one for each slot.
+    pub waiting_for_room: u32,
     /// Slots in use, calls included that have ended and were not released.
     pub slots: u32,
     /// The peer's SETTINGS_MAX_CONCURRENT_STREAMS (`u32::MAX`: no limit).

@@ -347,3 +347,20 @@ fn a_patient_handshake_is_recorded_too() {
         tape::replay(&recorder.into_parts().1).unwrap_or_else(|error| panic!("{error}"));
     }
 }
+
+/// A tape cannot make the replay allocate what it only speaks of.
+#[test]
+fn a_message_that_is_only_announced_is_not_made_room_for() {
+    let mut client = Recorder::new(Connection::client(&Config::default(), START), Vec::new());
+    client.conn_mut().start(START, RequestHead::new("/e/U", Shape::Unary), CallOptions::default()).expect("a call");
+    client.recv_slice(START, b"");
+    let (_, tape) = client.into_parts();
+    // A record: its length, `send_with` or a refused `send`, slot 0, 2^31 - 1 octets as a varint.
+    for (kind, wanted) in [(25, "much shorter"), (24, "")] {
+        let announced = [&tape[..], &[7, kind, 0, 0xFF, 0xFF, 0xFF, 0xFF, 7]].concat();
+        match tape::replay(&announced) {
+            Err(error) => assert!(error.to_string().contains(wanted), "{error}"),
+            Ok(played) => assert_eq!((kind, played.octets_out), (24, 0)),
+        }
+    }
+}

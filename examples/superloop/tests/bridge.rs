@@ -3,6 +3,7 @@
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{Shutdown, TcpStream},
+    os::unix::net::UnixListener,
     process::{Child, Command, Stdio},
     time::Duration,
 };
@@ -24,8 +25,14 @@ struct Host {
 
 impl Host {
     fn start() -> Self {
+        Self::on(&[])
+    }
+
+    /// On the line that `args` name.
+    fn on(args: &[&str]) -> Self {
         let mut process = Command::new(env!("CARGO_BIN_EXE_superloop-host"))
             .args(["--listen", "127.0.0.1:0"])
+            .args(args)
             .stdout(Stdio::piped())
             .spawn()
             .expect("the program starts");
@@ -122,4 +129,26 @@ fn who_is_no_grpc_client_is_cut_off() {
     silent.set_read_timeout(Some(PATIENCE)).expect("a socket has timeouts");
     assert_eq!(silent.read(&mut [0]).expect("the connection ends"), 0);
     host.must_serve();
+}
+
+/// Noise can make a mark on the way to the device, which then begins something else: the client must not wait for it.
+#[test]
+fn a_client_that_the_device_forgot_is_sent_away() {
+    let path = std::env::temp_dir().join(format!("superloop-bridge-{}.sock", std::process::id()));
+    let listener = UnixListener::bind(&path).expect("a socket");
+    let host = Host::on(&[&format!("unix:{}", path.display())]);
+    let (mut device, _) = listener.accept().expect("the line");
+    std::fs::remove_file(&path).expect("it was bound");
+
+    let mut client = TcpStream::connect(&host.address).expect("it listens");
+    client.set_read_timeout(Some(PATIENCE)).expect("a socket has one");
+    let mut mark = [0; 2];
+    device.read_exact(&mut mark).expect("a client begins");
+    device.write_all(&[&mark[..], b"hello"].concat()).expect("the line");
+    let mut hello = [0; 5];
+    client.read_exact(&mut hello).expect("the device answered");
+
+    let [escape, number] = mark;
+    device.write_all(&[escape, if number == 0xBF { 0x80 } else { number + 1 }]).expect("the line");
+    assert_eq!(client.read(&mut [0]).expect("no wait without end"), 0);
 }

@@ -63,7 +63,7 @@ impl Call<'_> {
 
     /// May a message of `len` octets go now?
     #[inline]
-    fn admit(&mut self, len: usize) -> Result<Action, SendError<()>> {
+    pub(crate) fn admit(&mut self, len: usize) -> Result<Action, SendError<()>> {
         tap!(self.conn => return self.tape_admit(len));
         self.admitted(len)
     }

@@ -8,6 +8,9 @@ use alloc::{format, string::String, vec::Vec};
 use bytes::Bytes;
 use core::fmt;
 
+/// Octets that a message may be longer, by what was said, than it then was.
+const SLACK: u64 = 1 << 20;
+
 /// One record, played.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -172,7 +175,7 @@ impl<'a> Replay<'a> {
                 Connection::server(&begin.config, routes.map_err(|_| Refused::Tape(TapeError::Broken("a route is not valid")))?, begin.now)
             };
             let detail = if begin.hashed { Detail::Hash } else { Detail::Octets };
-            conn.start_tape(detail).expect("it was made just now");
+            conn.start_tape(detail).map_err(|_| Refused::Tape(TapeError::Broken("these settings make a connection that acts at once")))?;
             self.conn = Some(conn);
             return Ok(());
         }
@@ -210,6 +213,10 @@ impl<'a> Replay<'a> {
             }
             Record::Drain { now, within } => conn.drain(*now, *within),
             Record::Close { now } => conn.close(*now),
+            // Room is made for as much as was said: more than came would be a way to exhaust this machine.
+            Record::Call { op: CallOp::SendWith { len, octets }, .. } if *len > octets.len() as u64 + SLACK => {
+                return Err(Refused::Tape(TapeError::Broken("a message is much shorter than was said")));
+            }
             Record::Call { slot, op } => on_call(conn, *slot, op).ok_or_else(|| gone(record))?,
             Record::Stream { slot, op } => on_stream(conn, *slot, op).ok_or_else(|| gone(record))?,
             Record::Stopped => self.stopped = true,
@@ -294,7 +301,7 @@ fn on_call(conn: &mut Connection, slot: u32, op: &CallOp<'_>) -> Option<()> {
         CallOp::TakeOutcome(_) => drop(call.take_outcome()),
         CallOp::Cancel => call.cancel(),
         CallOp::Send(octets) => drop(call.send(Bytes::copy_from_slice(octets).into())),
-        CallOp::SendRefused(len) => drop(call.send_with(usize::try_from(*len).unwrap_or(usize::MAX), |_| {})),
+        CallOp::SendRefused(len) => drop(call.admit(usize::try_from(*len).unwrap_or(usize::MAX))),
         CallOp::SendWith { len, octets } => {
             drop(call.send_with(usize::try_from(*len).unwrap_or(usize::MAX), |out| out.extend_from_slice(octets)));
         }

@@ -49,7 +49,12 @@ fn from_device(mut line: File, current: &Current, answered: &mpsc::Sender<u8>) -
             match item {
                 Item::Open(number) => {
                     let current = current.lock().unwrap_or_else(PoisonError::into_inner);
-                    client = current.as_ref().filter(|(served, _)| *served == number).and_then(|(_, client)| client.try_clone().ok());
+                    let mine = current.as_ref().filter(|(served, _)| *served == number).and_then(|(_, client)| client.try_clone().ok());
+                    if mine.is_none() {
+                        // The device has begun something else, misled by noise: nobody will answer the one that was served.
+                        let _ = client.take().map(|client| client.shutdown(Shutdown::Both));
+                    }
+                    client = mine;
                     // Nobody listens any more: the program ends.
                     let _ = answered.send(number);
                 }

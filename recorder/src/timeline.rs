@@ -14,6 +14,8 @@ pub struct Options {
     pub to: Option<usize>,
     /// Only the last line.
     pub quiet: bool,
+    /// Also the questions that were answered with nothing, which is every other record.
+    pub all: bool,
 }
 
 /// How a tape played.
@@ -43,7 +45,8 @@ pub fn timeline(tape: &[u8], options: Options, out: &mut impl Write) -> Result<V
             Ok(Some(played)) => {
                 let line = describe(&played.record, &mut wires);
                 let time = clock.read(&played.record);
-                if !options.quiet {
+                let idle = matches!(played.record, Record::Target | Record::Event { told: None });
+                if !options.quiet && (options.all || !idle) {
                     writeln!(out, "t=+{time}  #{:<5} {line}", played.index)?;
                 }
             }

@@ -226,6 +226,9 @@ impl<R: Clone, X: Executor> Clone for ConnectionServer<R, X> {
 
 impl<R: Sockets, X: Runs<R>> ConnectionServer<R, X> {
     /// Serves one connection until it ends. Dropping the future closes it at once.
+    ///
+    /// A TCP stream should have TCP_NODELAY (`set_nodelay(true)`), as the adapters give their own: without it small
+    /// answers wait for the peer's delayed acknowledgement, some 40 ms.
     pub async fn serve_connection<S>(&self, io: S, peer: Peer)
     where
         R: Adopt<S>,

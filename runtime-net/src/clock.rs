@@ -8,7 +8,13 @@ static EPOCH: OnceLock<Instant> = OnceLock::new();
 /// The present, in microseconds of `CLOCK_MONOTONIC` since this process first asked.
 #[must_use]
 pub fn now() -> Timestamp {
-    let since = EPOCH.get_or_init(Instant::now).elapsed();
+    timestamp(Instant::now())
+}
+
+/// An instant of std's clock on this one; one before the process first asked is its beginning.
+#[must_use]
+pub fn timestamp(at: Instant) -> Timestamp {
+    let since = at.saturating_duration_since(*EPOCH.get_or_init(|| at));
     Timestamp::from_micros(since.as_secs().saturating_mul(1_000_000) + u64::from(since.subsec_micros()))
 }
 

@@ -23,7 +23,7 @@ mod peer;
 
 pub use accept::{AcceptError, accept_error};
 pub use address::{Address, AddressError, AddressProblem};
-pub use clock::{instant, now};
+pub use clock::{instant, now, timestamp};
 pub use connect::{ConnectError, Stream, connect, prepare_tcp};
 pub use listen::{BindError, BindOptions, Listener, SocketFile};
 pub use nonblocking::{Acceptor, Wire, bell};

@@ -22,6 +22,9 @@ pub async fn connect(address: &str) -> Result<Channel, ConnectError> {
 
 /// A channel over any stream: a pipe, TLS, a socket that the application connected. It cannot connect again. For another
 /// executor than [`Global`] see [`Channel::over`].
+///
+/// A TCP stream should have TCP_NODELAY (`set_nodelay(true)`), as the adapters give their own: without it small calls
+/// wait for the peer's delayed acknowledgement, some 40 ms.
 #[must_use]
 pub fn connect_with<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(io: S, config: &Config) -> Channel {
     Channel::over(&Smol::default(), SmolIo(io), config)

@@ -27,8 +27,9 @@ pub struct TokioTimer {
 impl Runtime for Tokio {
     type Timer = TokioTimer;
 
+    /// tokio's clock: the system's monotonic one, unless a test has paused it.
     fn now() -> Timestamp {
-        pintle_net::now()
+        pintle_net::timestamp(Instant::now().into_std())
     }
 
     fn timer(&self) -> TokioTimer {

@@ -8,12 +8,13 @@ use std::{
 };
 
 const USAGE: &str = "\
-usage: pintle-replay [--to N] [--quiet] [--test NAME] FILE
+usage: pintle-replay [--to N] [--all] [--quiet] [--test NAME] FILE
 
 Plays a connection that was recorded and compares what leaves it, octet by octet.
 Prints a line per record, and the verdict.
 
   --to N       stop behind record N and show the connection as it is there
+  --all        also the questions that nothing came of (is there an event? a large message?); their numbers are left out otherwise
   --quiet      only the verdict
   --test NAME  print a Rust test that plays the tape, to be pasted; nothing else
 
@@ -59,6 +60,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Arguments, Strin
         let mut value = |what: &str| arguments.next().ok_or_else(|| format!("{argument} needs {what}"));
         match argument.as_str() {
             "--to" => options.to = Some(value("a number")?.parse().map_err(|_| "--to needs the number of a record".to_owned())?),
+            "--all" => options.all = true,
             "--quiet" => options.quiet = true,
             "--test" => test = Some(value("a name")?),
             option if option.starts_with('-') => return Err(format!("there is no option {option}")),

@@ -5,6 +5,7 @@
 //     message HelloRequest { string name = 1; }
 //     message HelloReply { string text = 1; }
 //     service Greeter { rpc SayHello(HelloRequest) returns (HelloReply); }
+#[allow(dead_code, unreachable_pub, reason = "not every user needs all of it")]
 mod hello {
     use super::pintle::{
         Channel, ConnectError, Context, Status, UnaryCall,
@@ -58,6 +59,9 @@ mod hello {
     pub struct GreeterClient(Channel);
 
     impl GreeterClient {
+        pub fn new(channel: Channel) -> Self {
+            Self(channel)
+        }
         pub async fn connect(address: &str) -> Result<Self, ConnectError> {
             Ok(Self(super::pintle::connect(address).await?))
         }

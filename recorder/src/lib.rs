@@ -115,10 +115,10 @@ impl Tapes {
         Recorder::with_detail(endpoint, sink, self.detail)
     }
 
-    /// The same as a layer of `pintle-mio`.
-    pub fn layer(&self) -> impl Fn(Connection) -> Box<dyn Endpoint> + Send + Sync + use<> {
+    /// The same for every connection of a server or a client: `Server::layer` and `Connect::layer` of any runtime take it.
+    pub fn layer(&self) -> impl Fn(Connection) -> Recorder<Connection, Writer<File>> + Send + Sync + use<> {
         let tapes = self.clone();
-        move |connection| Box::new(tapes.record(connection))
+        move |connection| tapes.record(connection)
     }
 
     /// The tapes in the directory, oldest first by their names.

@@ -163,6 +163,18 @@ fn tokio_on_both_sides() {
     on_tokio("tokio-hash", Detail::Hash, 1);
 }
 
+#[test]
+fn tokio_by_one_word_on_each_side() {
+    let place = Place::new("tokio-layer", Detail::Octets);
+    tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime").block_on(async {
+        let server = Server::new().add(Echo).layer(place.tapes.layer()).listen("127.0.0.1:0").expect("a port");
+        let connect = pintle_tokio::Connect::new(&server.local_addresses()[0].to_string()).expect("an address");
+        tokio::spawn(server.serve());
+        tokio_calls(connect.layer(place.tapes.layer()).connect().await.expect("it listens"), 3).await;
+    });
+    place.check(2, 1 << 20);
+}
+
 // -- mio ------------------------------------------------------------------------------------------------------
 
 struct Back;

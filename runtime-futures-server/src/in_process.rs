@@ -1,6 +1,6 @@
 //! Clients in the same process, without a socket.
 
-use crate::{Acceptor, ConnectionServer, Executor, Inline, Lease, Peer, Runs, Serve, Spawn, serve::Shutdown};
+use crate::{Acceptor, ConnectionServer, Executor, Inline, Lease, Peer, Serve, Spawn, serve::Shutdown};
 use pintle_core::Config;
 use pintle_futures::{Channel, ChannelOptions, Pipe, Runtime, Sockets, owner::Queue, pipe};
 use std::{
@@ -77,7 +77,7 @@ impl<R: Sockets> InProcess<R, Inline> {
         let acceptor = self.acceptor.clone();
         let serving = async move {
             if let Some((theirs, lease)) = served {
-                Inline::run(&acceptor, theirs, peer(), |connection| connection, &lease.queue).await;
+                acceptor.attend(theirs, peer(), &lease.queue).await;
             }
         };
         (Channel::over(&self.acceptor.runtime, ours, config), serving)

@@ -23,7 +23,7 @@ pub use spawn::{Spawn, SpawnCall};
 
 use pintle_core::{Config, ConfigError, Connection, Endpoint, Routes, Shape, grpc::InvalidRoute};
 use pintle_futures::{
-    Io, Runtime,
+    Io, Layer, Runtime,
     owner::{Driver, Queue},
 };
 use std::{
@@ -89,6 +89,7 @@ pub struct Builder<X: Executor> {
     services: Vec<Box<X::Service>>,
     http: Option<Arc<HttpHandler>>,
     config: Config,
+    layer: Option<Layer>,
 }
 
 /// What serves connections; cheap to clone. Make it with [`Builder::finish`].
@@ -104,6 +105,7 @@ pub(crate) struct Shared<X: Executor> {
     routes: Routes,
     http: Option<Arc<HttpHandler>>,
     config: Config,
+    layer: Option<Layer>,
 }
 
 /// A server that cannot be built.
@@ -131,7 +133,7 @@ impl<X: Executor> Builder<X> {
     /// No service, default settings.
     #[must_use]
     pub fn new() -> Self {
-        Self { services: Vec::new(), http: None, config: Config::default() }
+        Self { services: Vec::new(), http: None, config: Config::default(), layer: None }
     }
 
     /// Adds a service.
@@ -142,6 +144,11 @@ impl<X: Executor> Builder<X> {
     /// Answers requests that are not gRPC.
     pub fn http(&mut self, handler: Arc<HttpHandler>) {
         self.http = Some(handler);
+    }
+
+    /// Wraps every connection in layers of one's own.
+    pub fn layer(&mut self, layer: Layer) {
+        self.layer = Some(layer);
     }
 
     /// The settings of every connection.
@@ -162,7 +169,7 @@ impl<X: Executor> Builder<X> {
         }
         let methods = self.services.iter().flat_map(|service| service.methods());
         let routes = Routes::new(methods.map(|method| (method.path, method.shape))).map_err(BuildError::Route)?;
-        let shared = Shared { services: self.services, targets, routes, http: self.http, config: self.config };
+        let shared = Shared { services: self.services, targets, routes, http: self.http, config: self.config, layer: self.layer };
         Ok(Acceptor { runtime, shared: Arc::new(shared) })
     }
 }
@@ -194,10 +201,18 @@ impl<R, X: Executor> fmt::Debug for Acceptor<R, X> {
 impl<R: Runtime, X: Runs<R>> Acceptor<R, X> {
     /// Serves one connection over any stream until it ends. With [`Inline`] the future must stay on its thread.
     pub async fn serve_connection<S: Io>(&self, io: S, peer: Peer) {
-        self.serve_layered(io, peer, |connection| connection).await;
+        self.attend(io, peer, &Queue::new(R::now)).await;
     }
 
-    /// Serves one connection through a layer on the [`Endpoint`] seam: TLS, a recorder, a proxy's preamble.
+    /// Serves one connection, in the server's layers if there are any.
+    pub(crate) async fn attend<S: Io>(&self, io: S, peer: Peer, queue: &Arc<Queue>) {
+        match &self.shared.layer {
+            None => X::run(self, io, peer, |connection| connection, queue).await,
+            Some(layer) => X::run(self, io, peer, |connection| layer.wrap(connection), queue).await,
+        }
+    }
+
+    /// Serves one connection through a layer of its own on the [`Endpoint`] seam (TLS, a recorder, a proxy's preamble) instead of the server's.
     pub async fn serve_layered<S: Io, E: Endpoint>(&self, io: S, peer: Peer, layer: impl FnOnce(Connection) -> E) {
         X::run(self, io, peer, layer, &Queue::new(R::now)).await;
     }

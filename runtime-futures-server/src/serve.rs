@@ -1,6 +1,6 @@
 //! Accepting connections and ending them: the loop over listeners, and the graceful shutdown.
 
-use crate::{Acceptor, Executor, Inline, Peer, Runs, Spawn};
+use crate::{Acceptor, Executor, Inline, Peer, Spawn};
 use pintle_futures::{
     Io, Runtime, Sockets, Timer,
     owner::{Command, Queue},
@@ -62,14 +62,14 @@ pub trait Serve<S: Io> {
 impl<R: Runtime, S: Io + Send> Serve<S> for Acceptor<R, Spawn<R>> {
     fn launch(&self, io: S, peer: Peer, lease: Lease) {
         let acceptor = self.clone();
-        self.runtime.spawn(async move { Spawn::run(&acceptor, io, peer, |connection| connection, &lease.queue).await });
+        self.runtime.spawn(async move { acceptor.attend(io, peer, &lease.queue).await });
     }
 }
 
 impl<R: LocalRuntime, S: Io> Serve<S> for Acceptor<R, Inline> {
     fn launch(&self, io: S, peer: Peer, lease: Lease) {
         let acceptor = self.clone();
-        self.runtime.spawn_local(async move { Inline::run(&acceptor, io, peer, |connection| connection, &lease.queue).await });
+        self.runtime.spawn_local(async move { acceptor.attend(io, peer, &lease.queue).await });
     }
 }
 

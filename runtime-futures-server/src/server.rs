@@ -5,7 +5,7 @@ use crate::{
     Service, Spawn, serve,
 };
 use pintle_core::{Config, Connection, Endpoint};
-use pintle_futures::{Adopt, Sockets};
+use pintle_futures::{Adopt, Layer, Sockets};
 use pintle_net::{Address, AddressError, BindError, BindOptions, Listener, Peer};
 use std::{
     fmt,
@@ -189,6 +189,12 @@ impl<R: Sockets, X: Executor> Server<R, X> {
         self
     }
 
+    /// Wraps each of its connections in layers of one's own on the [`Endpoint`] seam, such as TLS or a recorder.
+    pub fn layer<E: Endpoint + Send + 'static>(mut self, layer: impl Fn(Connection) -> E + Send + Sync + 'static) -> Self {
+        self.builder.layer(Layer::new(layer));
+        self
+    }
+
     /// How long running calls may take after a shutdown has begun. Default 10 s.
     pub fn grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
@@ -236,7 +242,7 @@ impl<R: Sockets, X: Runs<R>> ConnectionServer<R, X> {
         self.acceptor.serve_connection(R::adopt(io), peer).await;
     }
 
-    /// Serves one connection through a layer on the [`Endpoint`] seam, such as TLS or a recorder.
+    /// Serves one connection through a layer of its own on the [`Endpoint`] seam, such as TLS or a recorder, instead of the server's.
     pub async fn serve_layered<S, E: Endpoint>(&self, io: S, peer: Peer, layer: impl FnOnce(Connection) -> E)
     where
         R: Adopt<S>,

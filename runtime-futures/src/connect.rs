@@ -1,7 +1,7 @@
 //! Connecting by address, on any runtime with sockets.
 
-use crate::{Channel, ChannelOptions, Io, Runtime, Timer};
-use pintle_core::{Config, ConfigError};
+use crate::{Channel, ChannelOptions, Io, Layer, Runtime, Timer};
+use pintle_core::{Config, ConfigError, Connection, Endpoint};
 use pintle_net::{Address, AddressError};
 use std::{
     fmt,
@@ -69,6 +69,12 @@ impl<R: Sockets> Connect<R> {
     /// Changes the settings of its connections: limits, windows, timeouts, `:authority`.
     pub fn configure(mut self, change: impl FnOnce(&mut Config)) -> Self {
         change(&mut self.options.config);
+        self
+    }
+
+    /// Wraps each of its connections in layers of one's own on the [`Endpoint`] seam, such as TLS or a recorder.
+    pub fn layer<E: Endpoint + Send + 'static>(mut self, layer: impl Fn(Connection) -> E + Send + Sync + 'static) -> Self {
+        self.options.layer = Some(Layer::new(layer));
         self
     }
 

@@ -25,6 +25,7 @@ mod client;
 mod connect;
 mod driver;
 mod fifo;
+mod layer;
 mod message;
 mod pipe;
 mod queue;
@@ -36,6 +37,7 @@ pub use client::{
     ServerStreaming, ServerStreamingCall, Unary, UnaryCall, WithResponse,
 };
 pub use connect::{Connect, ConnectError, Sockets};
+pub use layer::{Layer, Layered};
 pub use pipe::{Pipe, pipe};
 pub use runtime::{Adopt, Io, Runtime, Timer};
 pub use stream::{Sender, Streaming};

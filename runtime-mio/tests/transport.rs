@@ -38,14 +38,14 @@ struct Doubling {
 const DELAY: Duration = Duration::from_millis(1);
 
 impl Doubling {
-    fn client(inner: Connection) -> Box<dyn Endpoint> {
+    fn client(inner: Connection) -> Self {
         let mut out = Outbox::default();
         out.extend(b"client hello");
-        Box::new(Self { inner, out, greeting: b"server hello", answer: None, half: None, held: vec![], release: None, ended: false })
+        Self { inner, out, greeting: b"server hello", answer: None, half: None, held: vec![], release: None, ended: false }
     }
-    fn server(inner: Connection) -> Box<dyn Endpoint> {
+    fn server(inner: Connection) -> Self {
         let (greeting, answer) = (b"client hello", Some(&b"server hello"[..]));
-        Box::new(Self { inner, out: Outbox::default(), greeting, answer, half: None, held: vec![], release: None, ended: false })
+        Self { inner, out: Outbox::default(), greeting, answer, half: None, held: vec![], release: None, ended: false }
     }
 }
 

@@ -2,13 +2,14 @@
 //! holds octets back for a while. The four shapes go through it on both executors.
 
 use crate::common::{
-    MODES, Mode, MyGreeter,
+    MODES, Mode, MyGreeter, Options, TestServer,
     greeter::{GreeterClient, GreeterServer, HelloRequest, Note},
-    joined, soon,
+    joined, socket_path, soon,
 };
 use crate::rt;
-use pintle::{Code, Config, Connection, Peer, Server, connect_layered};
+use pintle::{Code, Config, Connect, Connection, Peer, Server, connect_layered};
 use pintle_core::{Endpoint, Timestamp, Transmit, Wants, tx::Outbox};
+use pintle_futures::{Layer, Layered};
 use std::{future::IntoFuture, sync::mpsc, time::Duration};
 
 /// Each octet travels as two (itself and its complement), in records of at most 1,000 octets behind a length. The first
@@ -171,6 +172,7 @@ fn four_shapes_through_a_layer() {
                 let server = serve(mode, theirs);
                 let client = GreeterClient::new(connect_layered(ours, &Config::default(), Doubling::new));
                 soon(&format!("{mode:?}, buffer {buffer}"), shapes(&client, scale)).await;
+                assert_eq!(client.say_hello(request("peer", 0)).await.unwrap().message, "a pipe");
                 drop(client);
                 soon("the server's end", joined(server)).await;
             }
@@ -178,10 +180,30 @@ fn four_shapes_through_a_layer() {
     });
 }
 
+/// Said once, for every connection that a server accepts and a client makes.
+#[test]
+fn four_shapes_through_the_layers_of_a_server_and_a_client() {
+    rt::run(async {
+        for mode in MODES {
+            let layer: fn(Connection) -> Layered = |connection| Layer::new(Doubling::new).wrap(connection);
+            let path = format!("unix:{}", socket_path(&format!("layer-{mode:?}")));
+            let listen = vec!["127.0.0.1:0".to_owned(), path];
+            let server = TestServer::with(mode, Options { listen, layer: Some(layer), ..Options::default() });
+            for address in &server.addresses {
+                let connect = Connect::new(address).unwrap().layer(Doubling::new);
+                let client = GreeterClient::new(soon("connect", connect.connect()).await.unwrap());
+                soon(&format!("{mode:?} over {address}"), shapes(&client, 1)).await;
+            }
+            // Who does not know the layer is not understood.
+            let bare = GreeterClient::connect(server.address()).await.unwrap();
+            assert_eq!(soon("bare", bare.say_hello(request("x", 0)).into_future()).await.unwrap_err().code(), Code::Unavailable);
+        }
+    });
+}
+
 async fn shapes(client: &GreeterClient, scale: u32) {
     let reply = client.say_hello(request("World", scale * 10_000)).await.unwrap();
     assert_eq!(reply.message.len(), "Hello World".len() + scale as usize * 10_000);
-    assert_eq!(client.say_hello(request("peer", 0)).await.unwrap().message, "a pipe");
     assert_eq!(client.say_hello(request("fail", 0)).await.unwrap_err().code(), Code::NotFound);
 
     let mut replies = client.lots_of_replies(request("n", scale * 10)).await.unwrap();

@@ -10,6 +10,7 @@ pub use call::{
 
 use crate::{
     cell::CallCell,
+    layer::Layer,
     message,
     queue::{Command, Queue},
     runtime::{Io, Runtime},
@@ -41,11 +42,13 @@ pub struct ChannelOptions {
     pub config: Config,
     /// How long an attempt to connect may take. Default 10 s.
     pub connect_timeout: Duration,
+    /// Around each connection's core. Default: nothing.
+    pub layer: Option<Layer>,
 }
 
 impl Default for ChannelOptions {
     fn default() -> Self {
-        Self { config: Config::default(), connect_timeout: Duration::from_secs(10) }
+        Self { config: Config::default(), connect_timeout: Duration::from_secs(10), layer: None }
     }
 }
 

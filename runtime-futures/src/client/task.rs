@@ -28,7 +28,11 @@ pub(super) fn spawn_now<R: Runtime, S: Io + Send, C>(site: &Arc<Site<R, C>>, cha
 where
     C: Fn() -> Connecting<S> + Send + Sync + 'static,
 {
-    spawn_once(&site.runtime, channel, queue, io, Connection::client(&site.options.config, R::now()));
+    let connection = Connection::client(&site.options.config, R::now());
+    match &site.options.layer {
+        None => spawn_once(&site.runtime, channel, queue, io, connection),
+        Some(layer) => spawn_once(&site.runtime, channel, queue, io, layer.wrap(connection)),
+    }
 }
 
 /// Serves `queue` over the stream that the connector makes when the first call comes.
@@ -41,8 +45,11 @@ where
     site.runtime.clone().spawn(async move {
         let mut waiting = Waiting { calls: Vec::new(), batch: Vec::new(), leaving: false };
         if let Some(io) = waiting.connect(&site, &fate.0).await {
-            let endpoint = Connection::client(&site.options.config, R::now());
-            run(&site.runtime, channel, &fate, io, endpoint, waiting.calls).await;
+            let connection = Connection::client(&site.options.config, R::now());
+            match &site.options.layer {
+                None => run(&site.runtime, channel, &fate, io, connection, waiting.calls).await,
+                Some(layer) => run(&site.runtime, channel, &fate, io, layer.wrap(connection), waiting.calls).await,
+            }
         }
     });
 }

@@ -76,8 +76,8 @@ impl Connect {
     }
 
     /// Wraps the connection's core in layers of one's own, such as TLS.
-    pub fn layer(mut self, layer: impl Fn(Connection) -> Box<dyn Endpoint> + Send + Sync + 'static) -> Self {
-        self.layer = Some(Arc::new(layer));
+    pub fn layer<E: Endpoint + 'static>(mut self, layer: impl Fn(Connection) -> E + Send + Sync + 'static) -> Self {
+        self.layer = Some(Arc::new(move |connection| Box::new(layer(connection))));
         self
     }
 

@@ -117,8 +117,8 @@ impl Server {
     }
 
     /// Wraps every connection's core in layers of one's own, such as TLS.
-    pub fn layer(mut self, layer: impl Fn(Connection) -> Box<dyn Endpoint> + Send + Sync + 'static) -> Self {
-        self.setup.layer = Some(Arc::new(layer));
+    pub fn layer<E: Endpoint + 'static>(mut self, layer: impl Fn(Connection) -> E + Send + Sync + 'static) -> Self {
+        self.setup.layer = Some(Arc::new(move |connection| Box::new(layer(connection))));
         self
     }
 

@@ -8,7 +8,7 @@ pub mod wire;
 
 use crate::rt;
 use greeter::{Greeter, GreeterServer, HelloReply, HelloRequest, Note};
-use pintle::{Address, Cancellation, Context, Sender, ServeError, Server, Status, Streaming};
+use pintle::{Address, Cancellation, Connection, Context, Sender, ServeError, Server, Status, Streaming};
 use std::{
     future::{Future, pending, poll_fn},
     sync::{
@@ -215,11 +215,14 @@ pub struct Options {
     pub max_send: Option<u32>,
     /// Calls of a connection at once; a call that was cancelled counts until its handler is gone.
     pub max_calls: Option<u32>,
+    /// Around each connection.
+    pub layer: Option<fn(Connection) -> pintle_futures::Layered>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { listen: vec!["127.0.0.1:0".to_owned()], grace: Duration::from_secs(5), http: false, max_send: None, max_calls: None }
+        let listen = vec!["127.0.0.1:0".to_owned()];
+        Self { listen, grace: Duration::from_secs(5), http: false, max_send: None, max_calls: None, layer: None }
     }
 }
 
@@ -295,6 +298,9 @@ fn prepare<X: pintle_futures_server::Executor>(mut server: Server<X>, options: &
             ("GET", "/panic") => panic!("a test's handler panics"),
             _ => None,
         });
+    }
+    if let Some(layer) = options.layer {
+        server = server.layer(layer);
     }
     if let Some(max) = options.max_send {
         server = server.configure(|config| config.max_send_message = max);

@@ -67,9 +67,11 @@ pub mod grpc;
 #[doc(hidden)]
 pub mod hpack;
 pub mod http;
+mod limits;
 pub mod pair;
 pub mod payload;
 pub mod shape;
+mod steps;
 mod store;
 mod stream;
 #[cfg(feature = "record")]
@@ -87,6 +89,7 @@ pub use endpoint::{Endpoint, Wants};
 pub use error::{CloseReason, ErrorCode, Misuse, SendError, StartError, UnknownCall};
 pub use event::{CallId, Event, StreamId, Token};
 pub use grpc::{Code, Metadata, RouteId, Routes, Status};
+pub use limits::Limits;
 pub use payload::{Message, Payload};
 pub use shape::Shape;
 pub use stream::{HttpRequest, Stream, StreamRecv};

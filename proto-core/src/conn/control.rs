@@ -6,9 +6,6 @@ use crate::{CloseReason, Code, Event, Status, error::ErrorCode, grpc::Origin, st
 use alloc::{collections::VecDeque, vec::Vec};
 use h2_frame::{GoAway, Ping, Reset, WindowUpdate};
 
-/// Waiting answers to the peer beyond which we stop reading, and beyond which it is abuse (attacks X03, X05).
-const CROWDED: usize = 50;
-const ABUSE: usize = 1_000;
 /// Streams that we cut off while the peer's frames for them may be on their way: this many are remembered.
 const CUT_OFF: usize = 1_024;
 /// Highest id, for the first GOAWAY of a drain (RFC 9113 §6.8).
@@ -75,8 +72,8 @@ impl Control {
     }
 
     #[inline]
-    pub(super) fn is_crowded(&self) -> bool {
-        self.waiting() > CROWDED
+    pub(super) fn is_crowded(&self, most: u32) -> bool {
+        self.waiting() > most as usize
     }
 
     /// Drops what is owed: the connection ends. A preface that is due still goes ahead of the GOAWAY.
@@ -129,7 +126,7 @@ impl Connection {
     }
 
     fn bound_control(&self) -> Result<(), Fatal> {
-        if self.control.waiting() > ABUSE {
+        if self.control.waiting() > self.cfg.limits.max_unread_answers as usize {
             return Err(Fatal::new(ErrorCode::ENHANCE_YOUR_CALM, "too_many_unread_answers"));
         }
         Ok(())

@@ -4,7 +4,7 @@
 //! The first answer to output that piles up is to stop reading (`Wants::read`), the second is
 //! GOAWAY(ENHANCE_YOUR_CALM) with a text that names the bucket (RFC 9113 §10.5).
 
-use crate::Timestamp;
+use crate::{Limits, Timestamp};
 use h2_frame::ErrorCode;
 
 /// A peer that costs too much. Ends the connection.
@@ -57,24 +57,17 @@ impl Bucket {
     }
 
     const fn give(&mut self, n: u32) {
-        self.level = if self.level + n > self.burst { self.burst } else { self.level + n };
+        self.level = least(self.level.saturating_add(n), self.burst);
     }
 }
 
-/// Resets, received or caused: CVE-2023-44487, CVE-2025-8671. A call that ends well gives one back.
-const RESETS: Bucket = Bucket::new(1_000, 33);
-/// PRIORITY, unknown frames, frames for streams that are gone, 1xx heads: nghttp2's "glitch" figures.
-const USELESS: Bucket = Bucket::new(10_000, 330);
-/// SETTINGS after the first: CVE-2019-9515.
-const SETTINGS: Bucket = Bucket::new(100, 1);
-/// Octets that short DATA frames may fall short of 256 each: the figures of h2 (RUSTSEC-2026-0258).
-const SHORT_DATA: u32 = 25_600;
+/// A DATA frame below this many octets is short.
 const SHORT: u32 = 256;
-/// Empty DATA frames without END_STREAM between two that carry something.
-const EMPTY_RUN: u32 = 100;
-/// WINDOW_UPDATEs: a base, and so many for each stream and each DATA frame that we sent (Envoy's formula).
-const UPDATES_BASE: u64 = 1_000;
-const UPDATES_PER_WORK: u64 = 10;
+
+/// `Ord::min`, which is not const.
+const fn least(a: u32, b: u32) -> u32 {
+    if a < b { a } else { b }
+}
 
 #[derive(Debug)]
 pub(crate) struct Guard {
@@ -82,21 +75,27 @@ pub(crate) struct Guard {
     useless: Bucket,
     settings: Bucket,
     short: u32,
+    most_short: u32,
     empties: u32,
+    most_empties: u32,
     /// WINDOW_UPDATEs that are still allowed.
     updates: u64,
+    updates_per_work: u64,
     pub(crate) pings: Pings,
 }
 
 impl Guard {
-    pub(crate) const fn new(server: bool, permit_micros: u64, max_strikes: u32) -> Self {
+    pub(crate) const fn new(server: bool, limits: &Limits, permit_micros: u64, max_strikes: u32) -> Self {
         Self {
-            resets: RESETS,
-            useless: USELESS,
-            settings: SETTINGS,
-            short: SHORT_DATA,
+            resets: Bucket::new(limits.reset_burst, limits.resets_per_second),
+            useless: Bucket::new(limits.useless_burst, limits.useless_per_second),
+            settings: Bucket::new(limits.settings_burst, limits.settings_per_second),
+            short: limits.short_data,
+            most_short: limits.short_data,
             empties: 0,
-            updates: UPDATES_BASE,
+            most_empties: limits.empty_data,
+            updates: limits.window_updates as u64,
+            updates_per_work: limits.window_updates_per_frame as u64,
             pings: Pings { enforce: server, permit_micros, max_strikes, strikes: 0, last: None },
         }
     }
@@ -128,13 +127,13 @@ impl Guard {
     #[inline]
     pub(crate) const fn data(&mut self, octets: u32) -> Result<(), Fatal> {
         if octets >= SHORT {
-            self.short = if self.short + octets > SHORT_DATA { SHORT_DATA } else { self.short + octets };
+            self.short = least(self.short.saturating_add(octets), self.most_short);
             self.empties = 0;
             return Ok(());
         }
         if octets == 0 {
             self.empties += 1;
-            if self.empties > EMPTY_RUN {
+            if self.empties > self.most_empties {
                 return Err(Fatal::calm("too_many_empty_data_frames"));
             }
         } else {
@@ -152,7 +151,7 @@ impl Guard {
     /// A message came whole: the short frame that completed it was of use. (How many wait is bounded by the windows.)
     #[inline]
     pub(crate) const fn message_whole(&mut self) {
-        self.short = if self.short + SHORT > SHORT_DATA { SHORT_DATA } else { self.short + SHORT };
+        self.short = least(self.short.saturating_add(SHORT), self.most_short);
     }
 
     /// A call ended as it should: what it took to carry it was of use.
@@ -160,19 +159,19 @@ impl Guard {
     pub(crate) const fn call_ended(&mut self) {
         self.message_whole();
         self.resets.give(1);
-        self.updates += UPDATES_PER_WORK;
+        self.updates += self.updates_per_work;
     }
 
     /// The peer opened a stream.
     #[inline]
     pub(crate) const fn stream_opened(&mut self) {
-        self.updates += UPDATES_PER_WORK;
+        self.updates += self.updates_per_work;
     }
 
     /// We sent HEADERS or DATA.
     #[inline]
     pub(crate) const fn sent(&mut self) {
-        self.updates += UPDATES_PER_WORK;
+        self.updates += self.updates_per_work;
         self.pings.strikes = 0;
         self.pings.last = None;
     }
@@ -221,9 +220,9 @@ mod tests {
     /// cases X01: 1,000 at once, 33 a second for ever.
     #[test]
     fn resets_have_a_burst_and_a_rate() {
-        let mut guard = Guard::new(true, 0, 2);
+        let mut guard = Guard::new(true, &Limits::DEFAULT, 0, 2);
         assert_eq!((0..1_500).filter(|_| guard.reset(at(0)).is_ok()).count(), 1_000);
-        let mut guard = Guard::new(true, 0, 2);
+        let mut guard = Guard::new(true, &Limits::DEFAULT, 0, 2);
         for i in 0..18_000 {
             guard.reset(at(i * 1_000 / 30)).expect("30 a second for ten minutes are fine");
         }
@@ -232,12 +231,12 @@ mod tests {
     /// gRFC A8: the first is valid, then two strikes are allowed, the third ends it.
     #[test]
     fn the_fourth_quick_ping_is_too_many() {
-        let mut guard = Guard::new(true, 300_000_000, 2);
+        let mut guard = Guard::new(true, &Limits::DEFAULT, 300_000_000, 2);
         for i in 0..3 {
             guard.pings.received(at(i), true).unwrap();
         }
         assert_eq!(guard.pings.received(at(4), true), Err(Fatal::calm("too_many_pings")));
-        let mut guard = Guard::new(true, 300_000_000, 2);
+        let mut guard = Guard::new(true, &Limits::DEFAULT, 300_000_000, 2);
         for i in 0..100 {
             guard.pings.received(at(i), true).unwrap();
             guard.sent();
@@ -249,13 +248,13 @@ mod tests {
 
     #[test]
     fn short_data_is_paid_for_by_whole_messages() {
-        let mut guard = Guard::new(true, 0, 2);
+        let mut guard = Guard::new(true, &Limits::DEFAULT, 0, 2);
         for _ in 0..100_000 {
             guard.data(5).unwrap();
             guard.message_whole();
         }
         assert!((0..200).any(|_| guard.data(5).is_err()));
-        let mut guard = Guard::new(true, 0, 2);
+        let mut guard = Guard::new(true, &Limits::DEFAULT, 0, 2);
         assert_eq!((0..1_000).take_while(|_| guard.data(0).is_ok()).count(), 100);
     }
 }

@@ -15,10 +15,6 @@ use alloc::{boxed::Box, vec::Vec};
 use core::time::Duration;
 use h2_frame::{Continuation, Head, Headers};
 
-/// Blocks may be so many times larger than the list limit before the connection, not just the call, ends (attacks X11, X22).
-const EXCESS: u32 = 4;
-/// CONTINUATION frames of one block, where the list limit does not ask for more (nghttp2's figure).
-const CONTINUATIONS: u32 = 8;
 /// Blocks up to this are remembered.
 const MEMO_BLOCK: usize = 256;
 /// How long the beginning of an error page is waited for: the status is known without it.
@@ -121,10 +117,16 @@ impl Connection {
         result
     }
 
+    /// Octets of a block or a list beyond which not only its call ends but the connection (attacks X11, X22).
+    #[inline]
+    const fn most_of_a_block(&self) -> u32 {
+        self.cfg.limits.header_list_excess.saturating_mul(self.cfg.max_header_list)
+    }
+
     /// A frame that is by itself more than its block may be.
     #[inline]
     pub(super) fn bound_block_frame(&mut self, head: Head) -> Result<(), Fatal> {
-        if head.len > EXCESS.saturating_mul(self.cfg.max_header_list) {
+        if head.len > self.most_of_a_block() {
             return Err(self.excess(head.stream, "header_block_too_large"));
         }
         Ok(())
@@ -132,11 +134,11 @@ impl Connection {
 
     /// The block with `more` octets to come is not more than it may be.
     fn bound_block(&mut self, more: usize) -> Result<(), Fatal> {
-        let frames = CONTINUATIONS.max(self.cfg.max_header_list / self.cfg.max_frame + 4);
+        let frames = self.cfg.limits.continuations.max(self.cfg.max_header_list / self.cfg.max_frame + 4);
         if self.block.continuations > frames {
             return Err(self.excess(self.block.stream, "too_many_continuations"));
         }
-        if self.block.octets.len() + more > EXCESS.saturating_mul(self.cfg.max_header_list) as usize {
+        if self.block.octets.len() + more > self.most_of_a_block() as usize {
             return Err(self.excess(self.block.stream, "header_block_too_large"));
         }
         Ok(())
@@ -252,7 +254,7 @@ impl Connection {
         let mut collector = RequestCollector::new(&self.routes, &mut slot.metadata, &mut slot.extra, limits);
         self.decoder.decode(block, &mut collector).map_err(bad_block)?;
         let fields = collector.finish();
-        if fields.list_size > EXCESS.saturating_mul(limits.list_size) {
+        if fields.list_size > self.most_of_a_block() {
             return Err(Fatal::new(ErrorCode::ENHANCE_YOUR_CALM, "header_list_too_large"));
         }
         let slot = &self.slots[s];
@@ -407,7 +409,7 @@ impl Connection {
         let mut collector = ResponseCollector::new(into, &mut slot.extra, limits);
         self.decoder.decode(block, &mut collector).map_err(bad_block)?;
         let fields = if trailers { collector.finish_trailers() } else { collector.finish() };
-        if fields.list_size > EXCESS.saturating_mul(limits.list_size) {
+        if fields.list_size > self.most_of_a_block() {
             return Err(Fatal::new(ErrorCode::ENHANCE_YOUR_CALM, "header_list_too_large"));
         }
         if let Some(what) = self.response_fault(s, &fields, end_stream, trailers) {

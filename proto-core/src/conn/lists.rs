@@ -138,7 +138,7 @@ impl Connection {
 
     #[inline]
     pub(super) fn wants_read(&self) -> bool {
-        self.phase != Phase::Closed && !self.control.is_crowded() && !self.is_glutted()
+        self.phase != Phase::Closed && !self.control.is_crowded(self.cfg.limits.unread_answers) && !self.is_glutted()
     }
 
     #[inline]

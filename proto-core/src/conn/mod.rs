@@ -249,7 +249,7 @@ impl Connection {
             staged: (now, 0),
             local: Local::default(),
             peer: Peer::default(),
-            guard: Guard::new(server, config.permit_keepalive_time.as_micros() as u64, config.max_ping_strikes),
+            guard: Guard::new(server, &config.limits, config.permit_keepalive_time.as_micros() as u64, config.max_ping_strikes),
             timers,
             drain: Drain::default(),
             stats: Stats::default(),

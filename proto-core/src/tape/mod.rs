@@ -85,7 +85,7 @@ use core::fmt;
 /// A tape's first octets.
 pub const MAGIC: [u8; 8] = *b"\x8dpintle\n";
 /// The format's version, the octet after [`MAGIC`].
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;
 /// Most octets of records that wait for a sink, give or take one record. They wait while the application holds
 /// [`Endpoint::conn_mut`](crate::Endpoint::conn_mut); if more gather meanwhile, recording stops.
 pub const BUFFER: usize = 16 << 20;

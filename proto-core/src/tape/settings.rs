@@ -5,14 +5,16 @@ use super::{
     TapeError,
     code::{Body, Fields},
 };
-use crate::Config;
+use crate::{Config, Limits};
 
 /// Names every field of `Config` by its type, once for both directions.
 macro_rules! fields {
-    (numbers: $($number:ident)*; wide: $($wide:ident)*; flags: $($flag:ident)*; texts: $($text:ident)*; times: $($time:ident)*;) => {
+    (numbers: $($number:ident)*; limits: $($limit:ident)*; wide: $($wide:ident)*; flags: $($flag:ident)*; texts: $($text:ident)*; times: $($time:ident)*;) => {
         pub(super) fn put(config: &Config, body: &mut Body) {
-            let Config { $($number,)* $($wide,)* $($flag,)* $($text,)* $($time,)* } = config;
+            let Config { $($number,)* limits, $($wide,)* $($flag,)* $($text,)* $($time,)* } = config;
+            let Limits { $($limit,)* } = limits;
             $(body.number(u64::from(*$number));)*
+            $(body.number(u64::from(*$limit));)*
             $(body.number(*$wide);)*
             $(body.number(u64::from(*$flag));)*
             $(body.text($text.as_bytes());)*
@@ -22,6 +24,7 @@ macro_rules! fields {
         pub(super) fn get(fields: &mut Fields<'_>) -> Result<Config, TapeError> {
             Ok(Config {
                 $($number: fields.number_u32()?,)*
+                limits: Limits { $($limit: fields.number_u32()?,)* },
                 $($wide: fields.number()?,)*
                 $($flag: fields.flag()?,)*
                 $($text: fields.string()?,)*
@@ -34,6 +37,8 @@ macro_rules! fields {
 fields! {
     numbers: max_concurrent_streams initial_window connection_window max_recv_message max_send_message max_header_list
         max_header_fields header_table encoder_table max_frame send_buffer connection_send_buffer max_queued_calls max_ping_strikes;
+    limits: reset_burst resets_per_second useless_burst useless_per_second settings_burst settings_per_second short_data empty_data
+        window_updates window_updates_per_frame unread_answers max_unread_answers continuations header_list_excess;
     wide: recv_budget;
     flags: accept_http accept_unknown_methods secure;
     texts: authority user_agent;

@@ -10,6 +10,7 @@ use std::{
     fmt,
     future::{Future, poll_fn},
     io,
+    num::NonZeroUsize,
     pin::pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     task::{Context, Poll, Waker, ready},
@@ -73,13 +74,19 @@ impl<R: LocalRuntime, S: Io> Serve<S> for Acceptor<R, Inline> {
     }
 }
 
-/// Serves everybody who connects to `listeners` until `stop` is ready, then drains: no new connections, no new calls;
-/// running calls may take `grace`. Returns when every connection has ended, at the end of the grace at the latest.
+/// Serves everybody who connects to `listeners`, `most` connections at a time, until `stop` is ready, then drains: no new connections, no
+/// new calls; running calls may take `grace`. Returns when every connection has ended, at the end of the grace at the latest.
 /// Dropping the future closes every connection at once.
 ///
 /// # Errors
 /// A listener broke; the others are closed and their connections drained as well.
-pub async fn serve<R, X, L>(acceptor: Acceptor<R, X>, listeners: Vec<L>, stop: impl Future<Output = ()>, grace: Duration) -> io::Result<()>
+pub async fn serve<R, X, L>(
+    acceptor: Acceptor<R, X>,
+    listeners: Vec<L>,
+    most: NonZeroUsize,
+    stop: impl Future<Output = ()>,
+    grace: Duration,
+) -> io::Result<()>
 where
     R: Runtime,
     X: Executor,
@@ -87,6 +94,7 @@ where
     Acceptor<R, X>: Serve<L::Io>,
 {
     let shutdown = Shutdown::new();
+    let most = most.get();
     let _closes = CloseAll(shutdown.clone());
     let result = {
         let mut stop = pin!(stop);
@@ -97,7 +105,7 @@ where
                 return Poll::Ready(Ok(()));
             }
             for door in &mut doors {
-                if let Poll::Ready(error) = door.poll(&acceptor, &shutdown, cx) {
+                if let Poll::Ready(error) = door.poll(&acceptor, &shutdown, most, cx) {
                     return Poll::Ready(Err(error));
                 }
             }
@@ -121,7 +129,13 @@ struct Door<L, T> {
 
 impl<L: Listener, T: Timer> Door<L, T> {
     /// Accepts what is there. Ready: the listener is broken.
-    fn poll<R: Runtime, X: Executor>(&mut self, acceptor: &Acceptor<R, X>, shutdown: &Shutdown, cx: &mut Context<'_>) -> Poll<io::Error>
+    fn poll<R: Runtime, X: Executor>(
+        &mut self,
+        acceptor: &Acceptor<R, X>,
+        shutdown: &Shutdown,
+        most: usize,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Error>
     where
         Acceptor<R, X>: Serve<L::Io>,
     {
@@ -132,6 +146,7 @@ impl<L: Listener, T: Timer> Door<L, T> {
                 }
                 self.closed_until = None;
             }
+            ready!(shutdown.poll_room(most, cx));
             match ready!(self.listener.poll_accept(cx)) {
                 Ok((io, peer)) => {
                     self.failures = 0;
@@ -161,7 +176,10 @@ pub(crate) struct Shutdown {
 #[derive(Default)]
 struct Connections {
     live: usize,
+    /// Whoever waits goes on when fewer than this are live.
+    most: usize,
     queues: Vec<Weak<Queue>>,
+    /// Waits for the end of a connection: `serve`, for room or for the last one.
     waiting: Option<Waker>,
 }
 
@@ -197,6 +215,17 @@ impl Shutdown {
         Lease { queue, shutdown: self.clone() }
     }
 
+    /// Ready: fewer than `most` connections live.
+    fn poll_room(&self, most: usize, cx: &Context<'_>) -> Poll<()> {
+        let mut inner = self.lock();
+        inner.most = most;
+        if inner.live < most {
+            return Poll::Ready(());
+        }
+        inner.waiting = Some(cx.waker().clone());
+        Poll::Pending
+    }
+
     /// Tells every connection to drain; again, with a shorter grace, where that came before.
     pub(crate) fn drain(&self, grace: Duration) {
         let queues: Vec<_> = self.lock().queues.iter().filter_map(Weak::upgrade).collect();
@@ -215,6 +244,7 @@ impl Shutdown {
             if inner.live == 0 {
                 return Poll::Ready(());
             }
+            inner.most = 1;
             inner.waiting = Some(cx.waker().clone());
             drop(inner);
             timer.poll_until(until, cx)
@@ -231,7 +261,7 @@ impl Drop for Lease {
     fn drop(&mut self) {
         let mut inner = self.shutdown.lock();
         inner.live -= 1;
-        let waiting = if inner.live == 0 { inner.waiting.take() } else { None };
+        let waiting = if inner.live < inner.most { inner.waiting.take() } else { None };
         drop(inner);
         if let Some(waiting) = waiting {
             waiting.wake();

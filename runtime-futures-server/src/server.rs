@@ -11,9 +11,13 @@ use std::{
     fmt,
     future::{Future, pending},
     io,
+    num::NonZeroUsize,
     sync::Arc,
     time::Duration,
 };
+
+/// Connections at a time, where the application says nothing.
+const CONNECTIONS: NonZeroUsize = NonZeroUsize::new(10_000).unwrap();
 
 /// A gRPC server: services, listeners, settings; then `serve`.
 ///
@@ -27,6 +31,7 @@ pub struct Server<R, X: Executor> {
     /// Where they listen, in their order.
     addresses: Vec<Address>,
     bind: BindOptions,
+    most: NonZeroUsize,
     grace: Duration,
 }
 
@@ -145,6 +150,7 @@ impl<R: Sockets, X: Executor> Server<R, X> {
             listeners: Vec::new(),
             addresses: Vec::new(),
             bind: BindOptions::default(),
+            most: CONNECTIONS,
             grace: Duration::from_secs(10),
         }
     }
@@ -195,6 +201,13 @@ impl<R: Sockets, X: Executor> Server<R, X> {
         self
     }
 
+    /// Connections at a time, in all; more wait unaccepted until others close. Default 10,000. Keep it below the descriptors that the
+    /// process may have (`ulimit -n`).
+    pub const fn max_connections(mut self, most: NonZeroUsize) -> Self {
+        self.most = most;
+        self
+    }
+
     /// How long running calls may take after a shutdown has begun. Default 10 s.
     pub fn grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
@@ -220,7 +233,7 @@ impl<R: Sockets, X: Executor> Server<R, X> {
         }
         let listeners = self.listeners.into_iter().map(R::listener).collect::<io::Result<_>>().map_err(ServeError::Listener)?;
         let acceptor = self.builder.finish(self.runtime).map_err(ServeError::Build)?;
-        serve::<R, X, R::Listener>(acceptor, listeners, stop, self.grace).await.map_err(ServeError::Listener)
+        serve::<R, X, R::Listener>(acceptor, listeners, self.most, stop, self.grace).await.map_err(ServeError::Listener)
     }
 }
 

@@ -10,6 +10,7 @@ use std::{
     collections::VecDeque,
     future::{IntoFuture, pending},
     io,
+    num::NonZeroUsize,
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -165,7 +166,7 @@ fn accept_errors_pause_and_do_not_end_the_server() {
     let second = Script::new(Take::AtMost(usize::MAX));
     script.extend([short(), Ok(second.clone())]);
     let acceptor = build::<Spawn<Hand>>(Box::new(Echo));
-    let task = world.spawn(async move { serve(acceptor, vec![Door(script)], pending(), Duration::ZERO).await.unwrap() });
+    let task = world.spawn(async move { serve(acceptor, vec![Door(script)], NonZeroUsize::MAX, pending(), Duration::ZERO).await.unwrap() });
     io.feed(&calls(&[b"one"]), usize::MAX);
     second.feed(&calls(&[b"two"]), usize::MAX);
     let first_pauses = Duration::from_millis(50 + 100 + 200 + 400 + 800);
@@ -182,7 +183,7 @@ fn accept_errors_pause_and_do_not_end_the_server() {
     let broken = VecDeque::from([Err(io::ErrorKind::InvalidInput.into())]);
     let acceptor = build::<Inline>(Box::new(Echo));
     let task = world.spawn(async move {
-        let error = serve(acceptor, vec![Door(broken)], pending(), Duration::ZERO).await.unwrap_err();
+        let error = serve(acceptor, vec![Door(broken)], NonZeroUsize::MAX, pending(), Duration::ZERO).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
     });
     world.settle();
@@ -204,10 +205,10 @@ fn the_grace_ends_a_handler_that_hangs() {
         let door = vec![Door(VecDeque::from([Ok(io.clone())]))];
         let task = if inline {
             let acceptor = build::<Inline>(Box::new(Echo));
-            world.spawn(async move { serve(acceptor, door, stop, grace).await.unwrap() })
+            world.spawn(async move { serve(acceptor, door, NonZeroUsize::MAX, stop, grace).await.unwrap() })
         } else {
             let acceptor = build::<Spawn<Hand>>(Box::new(Echo));
-            world.spawn(async move { serve(acceptor, door, stop, grace).await.unwrap() })
+            world.spawn(async move { serve(acceptor, door, NonZeroUsize::MAX, stop, grace).await.unwrap() })
         };
         io.feed(&calls(&[b"hang"]), usize::MAX);
         world.pass(Duration::from_millis(3_900));

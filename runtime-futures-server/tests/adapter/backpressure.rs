@@ -1,12 +1,19 @@
 //! A slow peer holds the sender, not memory; and one slow reader does not hold the others.
 
 use crate::common::{
-    MODES, Report, TestServer,
+    MODES, Options, Report, TestServer,
     greeter::{GreeterClient, HelloRequest, Note},
     soon,
 };
 use crate::rt;
-use std::{future::IntoFuture, sync::atomic::Ordering, time::Duration};
+use std::{
+    future::IntoFuture,
+    io::{ErrorKind, Read, Write},
+    net::TcpStream,
+    num::NonZeroUsize,
+    sync::atomic::Ordering,
+    time::Duration,
+};
 
 fn request(name: &str, count: u32) -> HelloRequest {
     HelloRequest { name: name.to_owned(), count }
@@ -82,6 +89,33 @@ fn a_server_that_does_not_read_holds_the_clients_sender() {
                 assert_eq!((echo.text, echo.data.len()), (format!("re: {number}"), data.len()));
             }
             assert_eq!(soon("the end", input.next()).await.unwrap(), None);
+        }
+    });
+}
+
+/// Connections above the limit wait unaccepted, and are served when others have closed.
+#[test]
+fn a_connection_limit_makes_others_wait() {
+    rt::run(async {
+        for mode in MODES {
+            let server = TestServer::with(mode, Options { max_connections: Some(NonZeroUsize::MIN), ..Options::default() });
+            let request = || HelloRequest { name: "x".to_owned(), count: 0 };
+            let first = soon("connect", GreeterClient::connect(server.address())).await.unwrap();
+            soon("the first call", first.say_hello(request()).into_future()).await.unwrap();
+            let mut second = TcpStream::connect(server.address()).unwrap();
+            second.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0").unwrap();
+            second.set_nonblocking(true).unwrap();
+            let mut head = [0; 9];
+            rt::sleep(Duration::from_millis(50)).await;
+            assert_eq!(second.read(&mut head).unwrap_err().kind(), ErrorKind::WouldBlock, "{mode:?}");
+            drop(first);
+            soon("its turn", async {
+                while second.peek(&mut head).unwrap_or(0) < head.len() {
+                    rt::sleep(Duration::from_millis(5)).await;
+                }
+            })
+            .await;
+            assert_eq!(head[3], 4, "{mode:?}: SETTINGS");
         }
     });
 }

@@ -11,6 +11,7 @@ use greeter::{Greeter, GreeterServer, HelloReply, HelloRequest, Note};
 use pintle::{Address, Cancellation, Connection, Context, Sender, ServeError, Server, Status, Streaming};
 use std::{
     future::{Future, pending, poll_fn},
+    num::NonZeroUsize,
     sync::{
         Arc, Mutex,
         atomic::{AtomicU64, Ordering},
@@ -215,6 +216,7 @@ pub struct Options {
     pub max_send: Option<u32>,
     /// Calls of a connection at once; a call that was cancelled counts until its handler is gone.
     pub max_calls: Option<u32>,
+    pub max_connections: Option<NonZeroUsize>,
     /// Around each connection.
     pub layer: Option<fn(Connection) -> pintle_futures::Layered>,
 }
@@ -222,7 +224,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         let listen = vec!["127.0.0.1:0".to_owned()];
-        Self { listen, grace: Duration::from_secs(5), http: false, max_send: None, max_calls: None, layer: None }
+        Self { listen, grace: Duration::from_secs(5), http: false, max_send: None, max_calls: None, max_connections: None, layer: None }
     }
 }
 
@@ -310,6 +312,9 @@ fn prepare<X: pintle_futures_server::Executor>(mut server: Server<X>, options: &
             config.recv_budget = u64::from(max) * u64::from(config.initial_window) + u64::from(config.max_recv_message);
             config.max_concurrent_streams = max;
         });
+    }
+    if let Some(max) = options.max_connections {
+        server = server.max_connections(max);
     }
     server.grace(options.grace)
 }

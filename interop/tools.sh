@@ -45,6 +45,12 @@ need() {
         { echo "$1 is missing and could not be installed: apt-get install $2" >&2 && exit 1; }
 }
 
+# Whether there is Go, where its installer puts it too.
+find_go() {
+    command -v go >/dev/null || PATH=$PATH:/usr/local/go/bin
+    command -v go >/dev/null
+}
+
 # Builds the interop programs; $bin is where they are.
 build_programs() {
     cargo build --quiet --manifest-path "$root/Cargo.toml" -p pintle-interop --bins

@@ -1,2 +1,4 @@
 #![no_main]
-libfuzzer_sys::fuzz_target!(|data: &[u8]| pintle_core::testing::fuzz_hpack(data));
+#[path = "../../proto-core/tests/support/bodies.rs"]
+mod bodies;
+libfuzzer_sys::fuzz_target!(|data: &[u8]| bodies::run("hpack", data));

@@ -1,4 +1,5 @@
 use crate::parse::{pad_len, unpad};
+use crate::priority::SELF_DEPENDENCY;
 use crate::{Error, Head, PriorityFields, flag, kind};
 
 /// A field block, or the first fragment of one (RFC 9113 §6.2).
@@ -29,14 +30,18 @@ impl<'a> Headers<'a> {
     ///
     /// # Errors
     ///
-    /// Padding or priority that the payload has no room for.
+    /// Padding or priority that the payload has no room for; a stream that depends on itself.
     #[inline]
     pub fn parse(head: Head, payload: &'a [u8]) -> Result<Self, Error> {
         let (pad_len, mut rest) = pad_len(head, payload)?;
         let mut priority = None;
         if head.has(flag::PRIORITY) {
             let (fields, after) = rest.split_first_chunk().ok_or(Error::size("HEADERS too short for its priority"))?;
-            priority = Some(PriorityFields::parse(fields));
+            let fields = PriorityFields::parse(fields);
+            if fields.dependency == head.stream {
+                return Err(SELF_DEPENDENCY);
+            }
+            priority = Some(fields);
             rest = after;
         }
         Ok(Self {

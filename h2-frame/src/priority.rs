@@ -12,7 +12,8 @@ pub struct Priority {
 
 /// The five octets of priority in PRIORITY and HEADERS.
 ///
-/// A stream that depends on itself was an error in RFC 7540; RFC 9113 has no such rule, and no error comes of it here.
+/// A stream cannot depend on itself (RFC 7540 §5.3.1). RFC 9113, which ignores priorities, neither repeats nor lifts that rule; it is kept,
+/// as a sender that says so is broken. PRIORITY loses its stream by it, and HEADERS the connection: without its block the rest cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PriorityFields {
     /// Whether the stream wants to be the only one that depends on [`dependency`](Self::dependency).
@@ -23,10 +24,16 @@ pub struct PriorityFields {
     pub weight: u8,
 }
 
+pub(crate) const SELF_DEPENDENCY: Error = Error::protocol("a stream that depends on itself");
+
 impl Priority {
     pub(crate) fn parse(head: Head, payload: &[u8]) -> Result<Self, Error> {
         let octets = payload.try_into().map_err(|_| Error::size("PRIORITY of a length other than 5").on_stream(head.stream))?;
-        Ok(Self { stream: head.stream, fields: PriorityFields::parse(octets) })
+        let fields = PriorityFields::parse(octets);
+        if fields.dependency == head.stream {
+            return Err(SELF_DEPENDENCY.on_stream(head.stream));
+        }
+        Ok(Self { stream: head.stream, fields })
     }
 }
 

@@ -160,6 +160,11 @@ fn legal() -> impl Strategy<Value = Legal> {
     let fields = || {
         (any::<bool>(), 0..=TOP, any::<u8>()).prop_map(|(exclusive, dependency, weight)| PriorityFields { exclusive, dependency, weight })
     };
+    // A stream that depends on itself is not legal.
+    let of_another = |stream, fields: PriorityFields| {
+        let dependency = if fields.dependency == stream { 0 } else { fields.dependency };
+        PriorityFields { dependency, ..fields }
+    };
     let entry = prop_oneof![
         (select(vec![1, 3, 6, 7, 0xfe03, 0xffff]), any::<u32>()),
         (select(vec![2, 8]), 0..=1u32),
@@ -174,8 +179,11 @@ fn legal() -> impl Strategy<Value = Legal> {
             end_stream
         }),
         3 => (on_stream(), octets(), pad(), any::<bool>(), proptest::option::of(fields()))
-            .prop_map(|(stream, fragment, pad, end_stream, priority)| Legal::Headers { stream, fragment, pad, end_stream, priority }),
-        1 => (on_stream(), fields()).prop_map(|(stream, fields)| Legal::Priority { stream, fields }),
+            .prop_map(move |(stream, fragment, pad, end_stream, priority)| {
+                let priority = priority.map(|fields| of_another(stream, fields));
+                Legal::Headers { stream, fragment, pad, end_stream, priority }
+            }),
+        1 => (on_stream(), fields()).prop_map(move |(stream, fields)| Legal::Priority { stream, fields: of_another(stream, fields) }),
         1 => (on_stream(), any::<u32>()).prop_map(|(stream, code)| Legal::Reset { stream, code }),
         1 => vec(entry, 0..12).prop_map(|entries| Legal::Settings { entries }),
         1 => (on_stream(), 1..=TOP / 2, octets(), pad()).prop_map(|(stream, half, fragment, pad)| Legal::PushPromise {

@@ -175,7 +175,9 @@ fn headers() {
         ("§4.2 no room for the priority", raw(1, prio, 1, &[0; 4]), Some(connection(SIZE))),
         ("§4.2 no room for pad length and priority", raw(1, p | prio, 1, &[0; 5]), Some(connection(SIZE))),
         ("§6.2 an empty fragment", raw(1, prio, 1, &[0; 5]), None),
-        ("RFC 9113 has no rule on a stream that depends on itself", raw(1, prio, 1, &[0, 0, 0, 1, 0]), None),
+        ("RFC 7540 §5.3.1 a stream that depends on itself", raw(1, prio, 1, &[0, 0, 0, 1, 0]), Some(connection(PROTOCOL))),
+        ("RFC 7540 §5.3.1 exclusively", raw(1, p | prio, 1, &[0, 0x80, 0, 0, 1, 0]), Some(connection(PROTOCOL))),
+        ("RFC 9113 §5.3 without the flag these octets say nothing", raw(1, 0, 1, &[0, 0, 0, 1, 0]), None),
         ("§6.2 END_STREAM without END_HEADERS", raw(1, 1, 1, b"\x88"), None),
     ]);
     let wire = raw(1, p | prio | flag::END_STREAM | flag::END_HEADERS, 3, &hex("02 80000001 0f 8887 0000"));
@@ -195,7 +197,9 @@ fn priority() {
         ("§6.3 too short", raw(2, 0, 7, &[0; 4]), Some(stream(SIZE, 7))),
         ("§6.3 empty", raw(2, 0, 7, b""), Some(stream(SIZE, 7))),
         ("§6.3 too long", raw(2, 0, 7, &[0; 6]), Some(stream(SIZE, 7))),
-        ("RFC 9113 has no rule on a stream that depends on itself", raw(2, 0, 7, &[0, 0, 0, 7, 0]), None),
+        ("RFC 7540 §5.3.1 a stream that depends on itself", raw(2, 0, 7, &[0, 0, 0, 7, 0]), Some(stream(PROTOCOL, 7))),
+        ("RFC 7540 §5.3.1 exclusively", raw(2, 0, 7, &[0x80, 0, 0, 7, 0]), Some(stream(PROTOCOL, 7))),
+        ("RFC 9113 §6.3 any other stream, 0 too", raw(2, 0, 7, &[0; 5]), None),
     ]);
     let wire = raw(2, 0, 9, &hex("0000000b 07"));
     let fields = PriorityFields { exclusive: false, dependency: 11, weight: 7 };

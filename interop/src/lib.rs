@@ -2,6 +2,7 @@
 //! The scripts beside this crate run them against other people's gRPC: see `interop/run`.
 
 pub mod expect;
+pub mod hostile;
 pub mod mio_client;
 pub mod mio_server;
 pub mod smol_client;

@@ -38,7 +38,7 @@ pub struct Config {
     /// sees windows that stay shut meanwhile.
     pub recv_budget: u64,
     /// Largest message taken, octets. Default 4 MiB, as gRPC has it everywhere. A larger one ends its call with RESOURCE_EXHAUSTED as soon as
-    /// its length is read; the connection goes on.
+    /// its length is read; the connection goes on. With `initial_window` at most 2^31-1, the largest window there is.
     pub max_recv_message: u32,
     /// Largest header list taken, octets by the name + value + 32 rule. Default 16 KiB: twice what gRPC asks for. The peer sees
     /// SETTINGS_MAX_HEADER_LIST_SIZE; a list above it ends its call with RESOURCE_EXHAUSTED (a plain request gets 431), one above
@@ -90,6 +90,13 @@ pub struct Config {
     /// A transport that takes nothing for this long while octets wait ends the connection. Default 30 s. A peer that takes a little all the time
     /// must take 1 KiB a second. The connection is closed without a word: nobody reads.
     pub write_timeout: Duration,
+    /// Server: an answer that the application has finished and whose stream's window lets through less than 4 KiB (and not its end) in this
+    /// time is given up. Default 60 s: its memory must not be the peer's to hold (CVE-2026-49975). The peer sees RST_STREAM(CANCEL).
+    pub stall_timeout: Duration,
+    /// Server: the same while the application is still at work on the call, and for raw streams. Default 10 min: a client that is slow to take
+    /// messages is nothing unusual. A stream with nothing queued is never ended by either. The handler is told (`Event::Finished`, CANCELLED);
+    /// the peer sees RST_STREAM(CANCEL).
+    pub held_stall_timeout: Duration,
     /// Drain: how long to wait for the round trip before the second GOAWAY. Default 5 s.
     pub drain_ping_timeout: Duration,
     /// Server: least time between two PINGs that a client may send without data in between (gRFC A8); two hours where no call is open.
@@ -130,6 +137,8 @@ impl Default for Config {
             settings_timeout: Duration::from_secs(10),
             header_block_timeout: Duration::from_secs(10),
             write_timeout: Duration::from_secs(30),
+            stall_timeout: Duration::from_secs(60),
+            held_stall_timeout: Duration::from_secs(600),
             drain_ping_timeout: Duration::from_secs(5),
             permit_keepalive_time: Duration::from_secs(300),
             max_ping_strikes: 2,
@@ -163,6 +172,10 @@ impl Config {
             (window.contains(&self.connection_window), "connection_window must be 65,535 to 2^31-1"),
             ((16_384..=16_777_215).contains(&self.max_frame), "max_frame must be 16,384 to 16,777,215"),
             (self.recv_budget >= floor, "recv_budget must be at least max_concurrent_streams * initial_window + max_recv_message"),
+            (
+                u64::from(self.initial_window) + u64::from(self.max_recv_message) <= i32::MAX as u64,
+                "initial_window + max_recv_message must be at most 2^31-1",
+            ),
             (self.max_concurrent_streams > 0, "max_concurrent_streams must be at least 1"),
             (self.max_header_fields > 0, "max_header_fields must be at least 1"),
             (self.limits.header_list_excess > 0, "limits.header_list_excess must be at least 1"),

@@ -1,5 +1,6 @@
 //! Errors: whose fault, what ends, what to do.
 
+use alloc::string::String;
 use core::fmt;
 pub use h2_frame::ErrorCode;
 
@@ -43,6 +44,8 @@ pub enum CloseReason {
     Foreign {
         /// What its first octets look like, e.g. "HTTP/1.x" or "TLS".
         looks_like: &'static str,
+        /// The first nine of them, where they are words; empty where `looks_like` says it all.
+        begins: String,
     },
 }
 
@@ -55,7 +58,10 @@ impl fmt::Display for CloseReason {
             Self::Protocol { code, what } => write!(f, "the peer broke the protocol: {what} ({code})"),
             Self::Timeout { what } => write!(f, "timed out: {what}"),
             Self::Eof => f.write_str("the peer closed the connection without GOAWAY"),
-            Self::Foreign { looks_like } => write!(f, "the peer does not speak HTTP/2: its first octets look like {looks_like}"),
+            Self::Foreign { looks_like, begins } => {
+                write!(f, "the peer does not speak HTTP/2: its first octets look like {looks_like}")?;
+                if begins.is_empty() { Ok(()) } else { write!(f, ", {begins:?}") }
+            }
         }
     }
 }

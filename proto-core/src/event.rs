@@ -82,7 +82,7 @@ pub enum Event {
         call: CallId,
         /// The driver's word.
         token: Token,
-        /// `Cancelled` or `DeadlineExceeded`.
+        /// `Cancelled`, `DeadlineExceeded`, or what the client's messages were refused with.
         code: Code,
     },
     /// A raw stream has headers, octets, its end or its reset to take.

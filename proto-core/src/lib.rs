@@ -53,6 +53,8 @@
 extern crate alloc;
 
 #[macro_use]
+mod fault;
+#[macro_use]
 mod tap;
 
 mod call;

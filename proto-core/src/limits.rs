@@ -11,8 +11,8 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Streams that the peer resets, or makes us reset by a fault, or opens above its limit, at once; a call that ends well gives one
-    /// back. Default 1,000. Debug text `too_many_resets`. Against rapid reset (CVE-2023-44487) and MadeYouReset (CVE-2025-8671).
+    /// Streams that the peer resets before it was answered, or makes us reset by a fault, or opens above its limit, at once; a call that
+    /// ends well gives one back. Default 1,000. Debug text `too_many_resets`. Against rapid reset (CVE-2023-44487) and MadeYouReset (CVE-2025-8671).
     /// A client that cancels thousands of calls at once needs more.
     pub reset_burst: u32,
     /// Of these, how many come back each second. Default 33.
@@ -27,6 +27,7 @@ pub struct Limits {
     /// Of these, how many come back each second. Default 1.
     pub settings_per_second: u32,
     /// Octets by which DATA frames may fall short of 256 each, all together; longer frames and whole messages give back. Default 25,600.
+    /// Beyond it, they pass where the application waits for the message, whose size bounds them.
     /// Debug text `too_many_short_data_frames`. Against data dribbled into a message that never ends (RUSTSEC-2026-0258).
     pub short_data: u32,
     /// DATA frames without an octet, between two that carry some. Default 100. Debug text `too_many_empty_data_frames`.

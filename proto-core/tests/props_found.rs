@@ -88,3 +88,31 @@ fn a_table_that_was_resized_between_calls_is_told_with_the_next_block() {
     let slip = |value| Op::Slip { end: SERVER, setting: HeaderTable, value };
     replay_all(&[start(Shape::Bidi), Op::Step { n: 9 }, slip(40), Op::Step { n: 9 }, slip(4_096), Op::Step { n: 9 }]);
 }
+
+/// One above eight times `connection_send_buffer`, in a call that may send several: `send` refused it for ever.
+#[test]
+fn a_message_larger_than_all_buffers_goes_when_nothing_else_waits() {
+    use pintle_core::testing::History;
+    let ops = Vec::from([
+        Op::Start { shape: Shape::ClientStreaming, metadata: 0, deadline_ms: 0 },
+        Op::Send { end: CLIENT, call: 0, len: 258_162 },
+    ]);
+    History { seed: 0xbca, ops }.demand();
+}
+
+/// As `tests/histories` printed it: 32 messages wait, and what is behind them is refused when they are taken.
+#[test]
+fn a_message_too_large_behind_a_full_inbox_ends_the_call_when_it_is_reached() {
+    #[allow(unused_imports)]
+    use pintle_core::{
+        Code, Shape,
+        testing::{History, Jump, Op, Setting},
+    };
+    let ops = Vec::from([
+        Op::Start { shape: Shape::ClientStreaming, metadata: 2, deadline_ms: 0 },
+        Op::Burst { end: 0, call: 0, n: 32, len: 0 },
+        Op::Advance { ms: 0 },
+        Op::Send { end: 0, call: 0, len: 131067 },
+    ]);
+    History { seed: 0x00000000004c5041, ops }.demand();
+}

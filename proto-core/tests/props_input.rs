@@ -1,5 +1,7 @@
 //! Properties of one connection that is given octets: cuts do not matter, and nothing that comes can hurt.
 
+#[path = "support/bodies.rs"]
+mod bodies;
 mod support;
 
 use pintle_core::{
@@ -7,7 +9,6 @@ use pintle_core::{
     testing::{
         Cut, Place, Places, Rng, SERVER, Shuttle, World,
         echo::{self, EchoClient, EchoServer, Request},
-        fuzz_client, fuzz_frame, fuzz_hpack, fuzz_ops, fuzz_server,
     },
 };
 use proptest::{collection::vec, prelude::*};
@@ -84,10 +85,7 @@ fn cuts_do_not_matter() {
 #[test]
 fn nothing_that_comes_can_hurt() {
     let octets = || vec(any::<u8>(), 0..600);
-    type Target = fn(&[u8]);
-    let targets: [(&str, Target); 5] =
-        [("frame", fuzz_frame), ("hpack", fuzz_hpack), ("server", fuzz_server), ("client", fuzz_client), ("ops", fuzz_ops)];
-    for (name, target) in targets {
+    for (name, target) in bodies::TARGETS {
         check(name, &octets(), &[], |octets, _: &mut Places| {
             target(&octets);
             Ok(())

@@ -126,7 +126,8 @@ fn a_server_that_is_dropped_while_it_drains_closes_its_connections() {
     let stop = Arc::new(AtomicBool::new(false));
     let told = Arc::clone(&stop);
     let stopped = poll_fn(move |_| if told.load(Ordering::SeqCst) { Poll::Ready(()) } else { Poll::Pending });
-    let serving = world.spawn(async move { serve(acceptor, door, stopped, Duration::from_secs(3_600)).await.unwrap() });
+    let serving =
+        world.spawn(async move { serve(acceptor, door, std::num::NonZeroUsize::MAX, stopped, Duration::from_secs(3_600)).await.unwrap() });
     io.feed(&calls(&[b"hang"]), usize::MAX);
     world.settle();
     stop.store(true, Ordering::SeqCst);

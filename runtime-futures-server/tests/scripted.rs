@@ -78,6 +78,7 @@ fn a_stream_that_takes_nothing_ends() {
             let task = serve_script(&mut world, inline, &io);
             io.feed(&calls(&[b"one", b"hang"]), usize::MAX);
             world.settle();
+            world.pass(Duration::from_millis(110));
             assert!(world.is_done(task));
             assert!(io.with(|state| state.closed));
         }
@@ -128,6 +129,29 @@ fn a_response_just_before_the_end_counts() {
         world.settle();
         assert_eq!(later.lock().unwrap().take().unwrap().unwrap_err().code(), Code::Unavailable);
     }
+}
+
+/// A write may fail before a reactor has heard of what the peer said last: it is awaited for a moment.
+#[test]
+fn last_words_that_are_heard_late_count() {
+    let mut world = World::default();
+    let io = Script::new(Take::AtMost(usize::MAX));
+    let channel = Channel::over(&Hand, io.clone(), &Config::default());
+    let answered = call(&mut world, &channel);
+    world.settle();
+    io.with(|state| state.take = Take::Broken);
+    let unsent = call(&mut world, &channel);
+    world.settle();
+    let mut octets = Vec::new();
+    frame(&mut octets, 4, 0, 0, &[]);
+    octets.extend(response(1, b"hello"));
+    io.feed(&octets, usize::MAX);
+    world.settle();
+    assert_eq!(answered.lock().unwrap().take().unwrap().unwrap(), "hello");
+    assert!(unsent.lock().unwrap().is_none());
+    // And not for longer.
+    world.pass(Duration::from_millis(110));
+    assert_eq!(unsent.lock().unwrap().take().unwrap().unwrap_err().code(), Code::Unavailable);
 }
 
 /// A deadline passes by the clock alone.

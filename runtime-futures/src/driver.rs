@@ -33,6 +33,9 @@ const SHARE: usize = 512 << 10;
 /// reset it, and the peer may lose our last words.
 const LINGER: Duration = Duration::from_secs(1);
 
+/// How long the peer's last words are awaited once writing has failed: a reactor may hear of them later than the write does.
+const LAST_WORDS: Duration = Duration::from_millis(100);
+
 thread_local! {
     static BUFFER: RefCell<Vec<u8>> = RefCell::new(vec![0; SCRATCH]);
 }
@@ -68,6 +71,8 @@ pub struct Driver<R: Runtime, E, S, A> {
     output: Half,
     /// The stream wakes the task when it can be read.
     reading: bool,
+    /// When to give up on reading: writing has failed.
+    deaf_at: Option<Timestamp>,
     /// When to end whatever the state: the deadline of a drain.
     stop_at: Option<Timestamp>,
     phase: Phase,
@@ -108,6 +113,7 @@ impl<R: Runtime, E: Endpoint, S: Io, A: App> Driver<R, E, S, A> {
             input: Half::Open,
             output: Half::Open,
             reading: false,
+            deaf_at: None,
             stop_at: None,
             phase: Phase::Running,
             runtime: PhantomData,
@@ -224,7 +230,7 @@ impl<R: Runtime, E: Endpoint, S: Io, A: App> Driver<R, E, S, A> {
                     continue;
                 }
                 Poll::Ready(Err(error)) if error.kind() == ErrorKind::Interrupted => continue,
-                Poll::Pending if self.output == Half::Open => {
+                Poll::Pending if self.output == Half::Open || self.deaf_at.is_some_and(|at| now < at) => {
                     self.reading = true;
                     return false;
                 }
@@ -278,6 +284,7 @@ impl<R: Runtime, E: Endpoint, S: Io, A: App> Driver<R, E, S, A> {
                 Poll::Ready(Err(error)) if error.kind() == ErrorKind::Interrupted => {}
                 Poll::Ready(_) => {
                     self.output = Half::Ended;
+                    self.deaf_at = Some(now.saturating_add(LAST_WORDS));
                     return true;
                 }
                 Poll::Pending => return false,
@@ -288,7 +295,9 @@ impl<R: Runtime, E: Endpoint, S: Io, A: App> Driver<R, E, S, A> {
 
     /// Arms the timer. Ready: it is due already.
     fn sleep(&mut self, now: Timestamp, cx: &mut Context<'_>) -> Poll<()> {
-        let Some(at) = [self.endpoint.wants().deadline, self.stop_at].into_iter().flatten().min() else { return Poll::Pending };
+        let Some(at) = [self.endpoint.wants().deadline, self.stop_at, self.deaf_at].into_iter().flatten().min() else {
+            return Poll::Pending;
+        };
         self.wait_until(now, at, cx)
     }
 

@@ -46,8 +46,13 @@ fn out_of_descriptors() {
     let lines = BufReader::new(server.0.stdout.take().unwrap()).lines();
     let address = lines.map_while(Result::ok).find_map(|line| line.strip_prefix("listening ").map(str::to_owned)).unwrap();
 
+    let first = GreeterClient::new(connect_local(&address).unwrap());
     let mut clients: Vec<TcpStream> = (0..64).map(|_| TcpStream::connect(&address).unwrap()).collect();
     thread::sleep(Duration::from_millis(200));
+    // Who was there before is served on.
+    for _ in 0..10 {
+        assert_eq!(first.say_hello(request("you")).deadline(LONG).wait().unwrap().message, "hello you");
+    }
     let before = ticks(server.0.id());
     thread::sleep(Duration::from_millis(1_000));
     let used = ticks(server.0.id()) - before;
@@ -58,7 +63,7 @@ fn out_of_descriptors() {
         assert_eq!(client.say_hello(request("you")).deadline(LONG).wait().unwrap().message, "hello you");
     }
     let open = || fs::read_dir(format!("/proc/{}/fd", server.0.id())).unwrap().count();
-    drop(clients);
+    drop((clients, first));
     // The process's own, the listeners, epoll and eventfd.
     for _ in 0..LONG.as_millis() / 10 {
         if open() < 16 {

@@ -9,7 +9,7 @@ pub enum Peer {
     /// A TCP peer.
     Tcp(SocketAddr),
     /// A process on this machine, over a Unix socket; with its credentials where the adapter asks the kernel for them (pintle-tokio
-    /// and pintle-smol do, pintle-mio does not).
+    /// and pintle-smol do, pintle-mio with its feature `credentials`).
     Unix(Option<Credentials>),
     /// Another kind of stream, given to `serve_connection` under this name.
     Other(Arc<str>),

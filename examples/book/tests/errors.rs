@@ -96,7 +96,8 @@ async fn errors_of_calls() -> Vec<String> {
     see(running.await.expect("it ends"));
     see(client.ask(item("never")).await);
 
-    for octets in [&b"HTTP/1.1 400 Bad Request\r\n\r\n"[..], b"\x15\x03\x03\x00\x02\x02\x0a", b"hello, hello, hello, hello"] {
+    let ping_first = b"\0\0\x08\x06\0\0\0\0\0notfirst";
+    for octets in [&b"HTTP/1.1 400 Bad Request\r\n\r\n"[..], b"\x15\x03\x03\x00\x02\x02\x0a", b"hello, hello", ping_first] {
         let client = on_tokio::PricesClient::connect(&foreign(octets)).await.expect("it listens");
         see(client.ask(item("tea")).await);
     }

@@ -84,6 +84,7 @@ impl Call<'_> {
         let max = cfg.max_send_message as usize;
         let crowded = self.conn.is_crowded();
         let client = self.conn.is_client();
+        let initial = self.conn.peer_initial_window();
         let slot = &mut self.conn.slots[self.s];
         if slot.has(OVER & !flag::SEND_ENDED) || slot.outcome.is_some() {
             return Err(SendError::Ended(()));
@@ -96,7 +97,7 @@ impl Call<'_> {
         if let Action::Misuse(misuse) = action {
             return Err(SendError::Refused((), misuse));
         }
-        if !slot.admits(len, state, crowded, self.conn.queued, &self.conn.cfg) {
+        if !slot.admits(len, state, crowded, self.conn.queued, initial, &self.conn.cfg) {
             slot.set(flag::WANTS_ROOM);
             if slot.out_len == 0 && !slot.has(flag::WAITING) {
                 slot.set(flag::WAITING);

@@ -2,7 +2,7 @@
 //! counter, a window update a number on its call.
 
 use super::{Connection, Fatal, Phase, Role, Timer};
-use crate::{CloseReason, Code, Event, Status, error::ErrorCode, grpc::Origin, stream::flag};
+use crate::{CloseReason, Code, Event, Status, error::ErrorCode, flow::MAX_WINDOW, grpc::Origin, stream::flag};
 use alloc::{collections::VecDeque, vec::Vec};
 use h2_frame::{GoAway, Ping, Reset, WindowUpdate};
 
@@ -12,6 +12,34 @@ const CUT_OFF: usize = 1_024;
 pub(super) const ALL_STREAMS: u32 = (1 << 31) - 1;
 /// The payload of the PING that times a drain's round trip.
 const DRAIN_PING: [u8; 8] = *b"drain\0\0\0";
+
+/// The latest streams that we closed before the peer ended its side. Ids grow by two, so a table that is addressed by them directly finds one at
+/// once; it grows to `CUT_OFF` where ids get in each other's way, and then the newer one stays.
+#[derive(Debug, Default)]
+struct CutOff(Vec<u32>);
+
+impl CutOff {
+    fn place(&self, id: u32) -> usize {
+        (id >> 1) as usize & self.0.len().wrapping_sub(1)
+    }
+
+    fn contains(&self, id: u32) -> bool {
+        self.0.get(self.place(id)) == Some(&id)
+    }
+
+    fn insert(&mut self, id: u32) {
+        let place = self.place(id);
+        let crowded = self.0.get(place).is_none_or(|&there| there != 0 && there != id);
+        if crowded && self.0.len() < CUT_OFF {
+            let size = (2 * self.0.len()).max(16);
+            let old = core::mem::replace(&mut self.0, alloc::vec![0; size]);
+            old.into_iter().filter(|&id| id != 0).for_each(|id| self.insert(id));
+            self.insert(id);
+        } else if let Some(there) = self.0.get_mut(place) {
+            *there = id;
+        }
+    }
+}
 
 /// Control output that is owed.
 #[derive(Debug, Default)]
@@ -31,8 +59,7 @@ pub(crate) struct Control {
     stream_credit: u32,
     /// Last-Stream-ID, code and debug text of GOAWAYs.
     goaways: VecDeque<(u32, ErrorCode, &'static str)>,
-    /// The latest streams that we closed before the peer ended its side.
-    cut_off: VecDeque<u32>,
+    cut_off: CutOff,
 }
 
 impl Control {
@@ -88,14 +115,11 @@ impl Control {
 
     /// Frames for this stream may still be on their way, and are nobody's fault.
     pub(super) fn was_cut_off(&self, id: u32) -> bool {
-        self.cut_off.contains(&id)
+        self.cut_off.contains(id)
     }
 
-    pub(super) fn remember(&mut self, id: u32) {
-        if self.cut_off.len() == CUT_OFF {
-            self.cut_off.pop_front();
-        }
-        self.cut_off.push_back(id);
+    fn remember(&mut self, id: u32) {
+        self.cut_off.insert(id);
     }
 
     pub(super) fn goaway(&mut self, last: u32, code: ErrorCode, debug: &'static str) {
@@ -107,10 +131,12 @@ impl Control {
 impl Connection {
     pub(super) fn on_ping(&mut self, ping: Ping) -> Result<(), Fatal> {
         if ping.ack {
-            if ping.data == DRAIN_PING {
+            if ping.data == DRAIN_PING && self.drain.ours && self.drain.last_accepted.is_none() {
                 self.drain_goes_on();
+                return Ok(());
             }
-            return Ok(());
+            // For no PING of ours.
+            return self.guard.useless(self.now);
         }
         self.stats.pings_received += 1;
         self.guard.pings.received(self.now, self.open > 0)?;
@@ -121,7 +147,7 @@ impl Connection {
 
     pub(super) fn settings_acked_next(&mut self) -> Result<(), Fatal> {
         self.control.acks += 1;
-        self.control.due = true;
+        self.control.due |= !fault!("settings_ack_late");
         self.bound_control()
     }
 
@@ -136,8 +162,14 @@ impl Connection {
         if self.phase != Phase::Closed {
             self.control.resets.push_back((id, code));
             self.control.due = true;
-            self.control.remember(id);
+            self.cut_off(id);
         }
+    }
+
+    /// The peer may not have ended its side: what it sends until it knows that the stream is gone is of no use, but no fault.
+    pub(super) fn cut_off(&mut self, id: u32) {
+        self.control.remember(id);
+        self.guard.cut_off();
     }
 
     pub(super) fn on_window_update(&mut self, update: WindowUpdate) -> Result<(), Fatal> {
@@ -146,16 +178,23 @@ impl Connection {
             if self.send_window.grow(update.increment).is_err() {
                 return Err(Fatal::new(ErrorCode::FLOW_CONTROL_ERROR, "the connection's window exceeds 2^31-1"));
             }
-            self.unblock();
             return Ok(());
         }
         match self.map.get(update.stream) {
             Some(s) => {
                 self.guard.window_update()?;
-                if self.slots[s].send_window.grow(update.increment).is_err() {
+                let slot = &mut self.slots[s];
+                // Half-closed (local): there is no window any more, and nothing wrong with the frame (RFC 9113 §5.1).
+                if slot.has(flag::END_SENT) {
+                    return Ok(());
+                }
+                if self.peer.window(slot) + i64::from(update.increment) > MAX_WINDOW || slot.send_window.grow(update.increment).is_err() {
                     return self.stream_error(update.stream, ErrorCode::FLOW_CONTROL_ERROR, "the stream's window exceeds 2^31-1");
                 }
-                self.schedule(s);
+                self.peer.granted = self.peer.granted.max(slot.send_window.get());
+                if !fault!("stream_wake_lost") {
+                    self.schedule(s);
+                }
                 self.tell_call_room(s);
                 Ok(())
             }
@@ -173,7 +212,8 @@ impl Connection {
             }
             return self.guard.useless(self.now);
         };
-        if self.role == Role::Server {
+        // A call that had an answer took its client as much as one that ends well, and streams of answers end so (cases B53).
+        if self.role == Role::Server && !self.slots[s].has(flag::HEAD_SENT) {
             self.guard.reset(self.now)?;
         }
         let slot = &mut self.slots[s];
@@ -188,7 +228,8 @@ impl Connection {
             Role::Server => self.cut_short(s, Code::Cancelled),
             Role::Client => {
                 let passed = slot.deadline.is_some_and(|at| at <= self.now);
-                if reset.code == ErrorCode::REFUSED_STREAM {
+                // A server that has begun to answer cannot take that back: a repetition might be a second processing (gRFC A6).
+                if reset.code == ErrorCode::REFUSED_STREAM && !slot.has(flag::HEAD_RECEIVED) {
                     slot.set(flag::UNPROCESSED);
                 }
                 let status = Status::from_reset(reset.code, passed);
@@ -203,16 +244,18 @@ impl Connection {
         if self.drain.peer_last.is_some_and(|last| goaway.last_stream > last) {
             return Err(Fatal::new(ErrorCode::PROTOCOL_ERROR, "a second GOAWAY with a higher Last-Stream-ID"));
         }
-        let first = self.drain.peer_last.is_none();
+        let (first, moved) = (self.drain.peer_last.is_none(), self.drain.peer_last != Some(goaway.last_stream));
         self.drain.peer_last = Some(goaway.last_stream);
         self.drain.peer_code = Some(goaway.code);
         if first {
             self.push_event(Event::Draining);
         } else {
-            self.guard.useless(self.now)?;
+            self.guard.goaway()?;
         }
         if self.role == Role::Client {
-            self.refuse_unprocessed(goaway.last_stream, goaway.code, goaway.debug);
+            if moved {
+                self.refuse_unprocessed(goaway.last_stream, goaway.code, goaway.debug);
+            }
             self.close_if_idle();
         }
         Ok(())
@@ -223,10 +266,15 @@ impl Connection {
         let debug = alloc::string::String::from_utf8_lossy(&debug[..debug.len().min(256)]);
         for s in self.slots.all() {
             let slot = &self.slots[s];
-            if !slot.live || slot.has(flag::CLOSED) || (slot.id != 0 && slot.id <= last && !cfg!(pintle_fault = "goaway_kills_all")) {
+            if !slot.live
+                || slot.has(flag::CLOSED)
+                || (slot.id != 0 && slot.id + u32::from(fault!("goaway_last_excluded")) <= last && !fault!("goaway_kills_all"))
+            {
                 continue;
             }
-            self.slots[s].set(flag::UNPROCESSED);
+            if !self.slots[s].has(flag::HEAD_RECEIVED) {
+                self.slots[s].set(flag::UNPROCESSED);
+            }
             let text = alloc::format!(
                 "the server is going away ({code}{}{debug}) and did not process the call",
                 if debug.is_empty() { "" } else { ": " }
@@ -243,11 +291,12 @@ impl Connection {
         if core::mem::take(&mut self.control.preface) {
             self.stage_preface();
         }
+        self.steps.add(self.control.waiting() + 1);
         for _ in 0..core::mem::take(&mut self.control.acks) {
             self.outbox.extend(&h2_frame::settings_ack());
         }
         while let Some(data) = self.control.pongs.pop_front() {
-            self.outbox.extend(&h2_frame::ping(true, data));
+            self.outbox.extend(&h2_frame::ping(true, if fault!("pong_empty") { [0; 8] } else { data }));
         }
         while let Some((id, code)) = self.control.resets.pop_front() {
             self.stats.resets_sent += 1;
@@ -277,11 +326,12 @@ impl Connection {
 
     fn stage_stream_credit(&mut self) {
         while let Some(s) = self.credits.pop() {
+            self.steps.add(1);
             let slot = &mut self.slots[s];
             if !slot.live || !slot.has(flag::CREDIT_DUE) {
                 continue;
             }
-            slot.unset(flag::CREDIT_DUE);
+            slot.unset(if fault!("credit_stuck") { 0 } else { flag::CREDIT_DUE });
             let credit = core::mem::take(&mut slot.credit_due);
             if credit > 0 && !slot.has(flag::REMOTE_END | flag::CLOSED) && slot.recv_window.grow(credit).is_ok() {
                 let id = slot.id;
@@ -315,13 +365,16 @@ impl Connection {
         self.control.goaway(ALL_STREAMS, ErrorCode::NO_ERROR, "graceful_stop");
         self.control.pings.push(DRAIN_PING);
         self.control.due = true;
+        if fault!("drain_hurried") {
+            self.drain_goes_on();
+        }
         self.timers.set(Timer::DrainPing, self.now.saturating_add(self.cfg.drain_ping_timeout));
     }
 
     /// The round trip is over, or took too long: what comes now is not processed.
     pub(super) fn drain_goes_on(&mut self) {
         self.timers.cancel(Timer::DrainPing);
-        if self.drain.ours && self.drain.last_accepted.is_none() && self.phase != Phase::Closed {
+        if self.drain.ours && self.drain.last_accepted.is_none() && self.phase != Phase::Closed && !fault!("drain_once") {
             self.drain.last_accepted = Some(self.last_peer_id);
             self.control.goaway(self.last_peer_id, ErrorCode::NO_ERROR, "graceful_stop");
             self.close_if_idle();
@@ -339,10 +392,11 @@ impl Connection {
             return;
         }
         let reason = match (self.role, self.drain.peer_code) {
-            (Role::Client, Some(code)) => CloseReason::Peer { code },
-            (Role::Client, None) if self.drain.ours => {
+            (Role::Client, None) if !self.drain.ours => return,
+            // Who received GOAWAY and has no more use for the connection says so, too (RFC 9113 §6.8).
+            (Role::Client, code) => {
                 self.control.goaway(0, ErrorCode::NO_ERROR, "");
-                CloseReason::Local
+                code.map_or(CloseReason::Local, |code| CloseReason::Peer { code })
             }
             (Role::Server, _) if self.drain.last_accepted.is_some() => CloseReason::Local,
             _ => return,

@@ -26,8 +26,6 @@ use h2_frame::Head;
 const INBOX: usize = 32;
 /// Set aside for a message on the strength of its prefix alone, while `AHEAD` allows.
 const TRUST: u32 = 64 << 10;
-/// So many octets for streams that are gone count as one useless frame.
-const LATE: u32 = 1 << 20;
 /// Most octets of a connection set aside for messages that were announced and not received.
 const AHEAD: u32 = 4 << 20;
 
@@ -42,15 +40,17 @@ impl Connection {
         // Connection credit goes back on receipt: the stream windows and the budget bound what is held,
         // and a call that nobody reads must not stall the others.
         self.return_connection_credit(head.len);
-        if !head.has(h2_frame::flag::END_STREAM) {
-            self.guard.data(head.len)?;
+        if !head.has(h2_frame::flag::END_STREAM)
+            && let Err(fatal) = self.guard.data(head.len)
+        {
+            self.excuse_short(head, fatal)?;
         }
         self.rx_data = 0;
         self.rx_slot = match self.map.get(head.stream) {
             Some(s) => self.data_for(s, head)?,
             None => self.data_for_nobody(head)?,
         };
-        if cfg!(pintle_fault = "credit_lost_on_reset") && self.rx_slot == NIL {
+        if fault!("credit_lost_on_reset") && self.rx_slot == NIL {
             self.recv_credit = self.recv_credit.saturating_sub(head.len);
         }
         Ok(())
@@ -58,7 +58,7 @@ impl Connection {
 
     #[inline]
     pub(super) fn return_connection_credit(&mut self, octets: u32) {
-        self.recv_credit += octets << u32::from(cfg!(pintle_fault = "credit_twice"));
+        self.recv_credit += octets << u32::from(fault!("credit_twice"));
         if self.recv_credit > self.cfg.connection_window / 2 {
             self.control.owe_connection_credit();
         }
@@ -82,25 +82,6 @@ impl Connection {
         Ok(NIL)
     }
 
-    /// DATA for a stream that is gone: credited already, dropped. On its way when we reset the stream: nobody's fault.
-    #[cold]
-    fn data_for_nobody(&mut self, head: Head) -> Result<u32, Fatal> {
-        if self.is_idle_id(head.stream) {
-            return Err(Fatal::new(ErrorCode::PROTOCOL_ERROR, "DATA on an idle stream"));
-        }
-        // Cheap to drop, and on a long fast link much may be on its way (cases B53); but not for ever.
-        self.late += head.len;
-        if self.late > LATE {
-            self.late = 0;
-            self.guard.useless(self.now)?;
-        }
-        if !self.control.was_cut_off(head.stream) && !self.after_goaway(head.stream) {
-            self.guard.useless(self.now)?;
-            self.queue_reset(head.stream, ErrorCode::STREAM_CLOSED);
-        }
-        Ok(NIL)
-    }
-
     #[inline]
     pub(super) fn data_goes_on(&mut self, octets: &[u8], last: bool) -> Result<(), Fatal> {
         let s = self.rx_slot;
@@ -112,19 +93,16 @@ impl Connection {
             return self.stream_error(self.rx_head.stream, ErrorCode::FLOW_CONTROL_ERROR, "more DATA than the stream's window");
         }
         if !octets.is_empty() {
-            self.take_in(s, octets);
+            self.take_in(s, octets)?;
         }
-        if last {
-            self.frame_ends(s);
-        }
-        Ok(())
+        if last { self.frame_ends(s) } else { Ok(()) }
     }
 
     /// The peer has not read our SETTINGS and goes by the default window, which is larger than ours (RFC 9113 §6.9.3). Until then the
     /// budget of the connection counts, not the windows of streams: at half of it we stop reading, beyond it a stream ends.
     #[inline]
     pub(super) fn is_unaware(&self) -> bool {
-        self.local.unacked > 0 && self.cfg.initial_window < DEFAULT_WINDOW
+        self.local.unacked > 0 && self.cfg.initial_window < DEFAULT_WINDOW && !fault!("window_before_ack")
     }
 
     /// Reading goes on when the application has taken what came. If it never does, the SETTINGS timeout ends the connection.
@@ -148,31 +126,36 @@ impl Connection {
 
     /// The last octet of a DATA frame was handled; the stream may have ended by it.
     #[inline]
-    pub(super) fn frame_ends(&mut self, s: u32) {
+    pub(super) fn frame_ends(&mut self, s: u32) -> Result<(), Fatal> {
         if self.rx_slot != s {
-            return;
+            return Ok(());
         }
         self.rx_slot = NIL;
+        if self.rx_data >= 5 && !self.slots[s].backlog.is_empty() {
+            // It may well hold a message; how much of it piles up there is the window's affair.
+            self.guard.message_whole();
+        }
         let padding = self.rx_head.len - self.rx_data;
-        if padding > 0 && !cfg!(pintle_fault = "padding_uncredited") {
+        if padding > 0 && !fault!("padding_uncredited") {
             self.return_stream_credit(s, padding);
         }
-        if self.rx_head.has(h2_frame::flag::END_STREAM) {
-            self.remote_ends(s);
-        }
+        if self.rx_head.has(h2_frame::flag::END_STREAM) { self.remote_ends(s) } else { Ok(()) }
     }
 
     /// Octets of a body, for a slot that is open.
-    fn take_in(&mut self, s: u32, octets: &[u8]) {
+    fn take_in(&mut self, s: u32, octets: &[u8]) -> Result<(), Fatal> {
+        self.steps.octets(octets.len());
         if self.slots[s].has(flag::DISCARD) {
-            return;
+            // Its window, which is not renewed, bounds how many short frames there may be.
+            self.guard.message_whole();
+            return Ok(());
         }
-        if self.slots[s].content_length.is_some() && !self.content_length_holds(s, octets.len() as u64) {
-            return;
+        if self.slots[s].content_length.is_some() && !self.content_length_holds(s, octets.len() as u64)? {
+            return Ok(());
         }
         if self.slots[s].has(flag::SNIPPET) {
             self.snippet_goes_on(s, octets);
-            return;
+            return Ok(());
         }
         let credit = self.budget.charge(octets.len() as u32);
         if self.slots[s].has(flag::HTTP) {
@@ -180,23 +163,25 @@ impl Connection {
             slot.backlog.extend_from_slice(octets);
             slot.backlog_credit.join(credit);
             self.push_stream_readable(s);
-            return;
+            return Ok(());
         }
         self.messages(s, octets, credit);
+        Ok(())
     }
 
     /// RFC 9113 §8.1.1: `content-length` must equal the octets of DATA.
     #[cold]
-    fn content_length_holds(&mut self, s: u32, octets: u64) -> bool {
+    fn content_length_holds(&mut self, s: u32, octets: u64) -> Result<bool, Fatal> {
         let slot = &mut self.slots[s];
         match slot.content_length.and_then(|left| left.checked_sub(octets)) {
             Some(left) => {
                 slot.content_length = Some(left);
-                true
+                Ok(true)
             }
             None => {
-                self.break_stream(s, ErrorCode::PROTOCOL_ERROR, "more DATA than content-length says");
-                false
+                let id = slot.id;
+                self.stream_error(id, ErrorCode::PROTOCOL_ERROR, "more DATA than content-length says")?;
+                Ok(false)
             }
         }
     }
@@ -228,6 +213,7 @@ impl Connection {
     /// Makes messages of octets. `Some`: the inbox is full, so many octets are left.
     fn read_messages(&mut self, s: u32, mut rest: &[u8], mut credit: Credit) -> Option<(usize, Credit)> {
         while !rest.is_empty() {
+            self.steps.add(1);
             let before = rest.len();
             let assembled = self.assemble(s, &mut rest);
             let (part, left) = credit.split((before - rest.len()) as u32);
@@ -236,8 +222,8 @@ impl Connection {
             let alive = match assembled {
                 Ok(false) => true,
                 Ok(true) => self.complete(s),
-                Err(error) => {
-                    self.refuse_message(s, error.status());
+                Err(status) => {
+                    self.refuse_message(s, status);
                     false
                 }
             };
@@ -255,12 +241,9 @@ impl Connection {
     /// The inbox is full: the octets stay octets.
     #[cold]
     fn put_off(&mut self, s: u32, octets: &[u8], credit: Credit) {
-        if octets.len() >= 5 {
-            // It may well hold a message; how much of it piles up here is the window's affair.
-            self.guard.message_whole();
-        }
         let slot = &mut self.slots[s];
         if slot.backlog_at > slot.backlog.len() / 2 {
+            self.steps.octets(slot.backlog.len() - slot.backlog_at);
             slot.backlog.drain(..core::mem::take(&mut slot.backlog_at));
         }
         slot.backlog.extend_from_slice(octets);
@@ -268,11 +251,11 @@ impl Connection {
     }
 
     /// Moves octets into the message being received; true: it is whole.
-    fn assemble(&mut self, s: u32, rest: &mut &[u8]) -> Result<bool, PrefixError> {
+    fn assemble(&mut self, s: u32, rest: &mut &[u8]) -> Result<bool, Status> {
         let max = self.cfg.max_recv_message;
         let assembly = &mut self.slots[s].assembly;
         if assembly.prefix_len < 5 {
-            let at = assembly.prefix_len as usize;
+            let at = if fault!("prefix_cut") { 0 } else { assembly.prefix_len as usize };
             let n = rest.len().min(5 - at);
             assembly.prefix[at..at + n].copy_from_slice(&rest[..n]);
             assembly.prefix_len += n as u8;
@@ -280,7 +263,10 @@ impl Connection {
             if assembly.prefix_len < 5 {
                 return Ok(false);
             }
-            let Prefix { len, .. } = Prefix::parse(assembly.prefix, max)?;
+            let Prefix { len, compressed } = Prefix::parse(assembly.prefix, max).map_err(PrefixError::status)?;
+            if compressed {
+                return Err(Status::new(Code::Internal, COMPRESSED));
+            }
             assembly.left = len;
             self.make_room(s);
         }
@@ -338,6 +324,7 @@ impl Connection {
     /// Budget came free: serves those who wait for it, in order.
     pub(super) fn feed_starved(&mut self) {
         while let Some(id) = self.starved.front().copied() {
+            self.steps.add(1);
             let s = self.slots.find(id.slot, id.generation);
             if s != NIL && self.slots[s].has(flag::STARVED) {
                 self.grant_rest(s);
@@ -360,11 +347,6 @@ impl Connection {
         self.ahead -= assembly.reserved;
         let payload = if assembly.octets.is_empty() { Payload::new() } else { Bytes::from(assembly.octets).into() };
         let message = Inbound { payload, credit: assembly.credit, extra: assembly.extra };
-        if assembly.prefix[0] == 1 {
-            self.drop_message(s, message);
-            self.refuse_message(s, Status::new(Code::Internal, COMPRESSED));
-            return false;
-        }
         self.deliver(s, message)
     }
 
@@ -454,6 +436,7 @@ impl Connection {
         let mut rest = &slot.backlog[slot.backlog_at..];
         let mut whole = slot.assembly.is_empty();
         while let Some((prefix, more)) = rest.split_first_chunk() {
+            self.steps.add(1);
             match Prefix::parse(*prefix, self.cfg.max_recv_message) {
                 Err(error) => return Some(error.status()),
                 Ok(Prefix { compressed: true, .. }) => return Some(Status::new(Code::Internal, COMPRESSED)),
@@ -468,19 +451,20 @@ impl Connection {
     }
 
     /// The peer ended its side on DATA.
-    pub(super) fn remote_ends(&mut self, s: u32) {
+    pub(super) fn remote_ends(&mut self, s: u32) -> Result<(), Fatal> {
         let slot = &mut self.slots[s];
         slot.set(flag::REMOTE_END);
         self.forget_credit(s);
         let slot = &mut self.slots[s];
-        if slot.content_length.is_some_and(|left| left != 0) {
-            self.break_stream(s, ErrorCode::PROTOCOL_ERROR, "less DATA than content-length says");
-            return;
+        // What is discarded is not counted.
+        if slot.content_length.is_some_and(|left| left != 0) && !slot.has(flag::DISCARD) {
+            let id = slot.id;
+            return self.stream_error(id, ErrorCode::PROTOCOL_ERROR, "less DATA than content-length says");
         }
         if slot.has(flag::HTTP) {
             self.push_stream_readable(s);
             self.close_if_done(s);
-            return;
+            return Ok(());
         }
         match self.role {
             Role::Client if slot.has(flag::SNIPPET) => self.snippet_ends(s),
@@ -489,6 +473,7 @@ impl Connection {
             }
             Role::Server => self.request_ends(s),
         }
+        Ok(())
     }
 
     /// Server: END_STREAM of a request.

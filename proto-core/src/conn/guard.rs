@@ -44,7 +44,9 @@ impl Bucket {
         let tokens = passed.saturating_mul(u64::from(self.per_second)) / 1_000_000;
         if tokens > 0 {
             self.level = u64::from(self.level).saturating_add(tokens).min(u64::from(self.burst)) as u32;
-            self.filled = now;
+            // What is left of a token counts for the next one, or the rate would depend on how often it is asked for.
+            let rest = passed - tokens.saturating_mul(1_000_000) / u64::from(self.per_second).max(1);
+            self.filled = if self.level == self.burst { now } else { now - rest.min(passed) };
         }
     }
 
@@ -64,6 +66,11 @@ impl Bucket {
 /// A DATA frame below this many octets is short.
 const SHORT: u32 = 256;
 
+/// Frames for a stream that is gone which are nobody's fault, beside those that have a budget of their own.
+const LATE_FRAMES: u32 = 3;
+/// GOAWAYs after the first. A graceful end has two in all, and each looks at all calls.
+const GOAWAYS: u32 = 20;
+
 /// `Ord::min`, which is not const.
 const fn least(a: u32, b: u32) -> u32 {
     if a < b { a } else { b }
@@ -81,6 +88,7 @@ pub(crate) struct Guard {
     /// WINDOW_UPDATEs that are still allowed.
     updates: u64,
     updates_per_work: u64,
+    goaways: u32,
     pub(crate) pings: Pings,
 }
 
@@ -96,6 +104,7 @@ impl Guard {
             most_empties: limits.empty_data,
             updates: limits.window_updates as u64,
             updates_per_work: limits.window_updates_per_frame as u64,
+            goaways: 0,
             pings: Pings { enforce: server, permit_micros, max_strikes, strikes: 0, last: None },
         }
     }
@@ -107,6 +116,18 @@ impl Guard {
 
     pub(crate) fn useless(&mut self, now: Timestamp) -> Result<(), Fatal> {
         if self.useless.take(now) { Ok(()) } else { Err(Fatal::calm("too_many_useless_frames")) }
+    }
+
+    /// We ended a stream that the peer may not have: a head, trailers and the end of a body may still be on their way.
+    #[inline]
+    pub(crate) const fn cut_off(&mut self) {
+        self.useless.give(LATE_FRAMES);
+    }
+
+    /// A GOAWAY after the first.
+    pub(crate) fn goaway(&mut self) -> Result<(), Fatal> {
+        self.goaways += 1;
+        if self.goaways <= GOAWAYS { Ok(()) } else { Err(Fatal::calm("too_many_goaways")) }
     }
 
     pub(crate) fn settings(&mut self, now: Timestamp) -> Result<(), Fatal> {
@@ -225,6 +246,16 @@ mod tests {
         let mut guard = Guard::new(true, &Limits::DEFAULT, 0, 2);
         for i in 0..18_000 {
             guard.reset(at(i * 1_000 / 30)).expect("30 a second for ten minutes are fine");
+        }
+    }
+
+    /// Asked for 50 times a second or 1,000 times, a bucket of 33 a second gives 33.
+    #[test]
+    fn rates_do_not_depend_on_how_often_they_are_asked_for() {
+        for per_second in [50, 70, 1_000] {
+            let mut bucket = Bucket::new(10, 33);
+            let given = (0..100 * per_second).filter(|&n| bucket.take(at(n * 1_000 / per_second))).count();
+            assert!((3_300 - 10..=3_310).contains(&given), "{given} of 3,300 at {per_second} a second");
         }
     }
 

@@ -15,6 +15,8 @@ use alloc::{boxed::Box, vec::Vec};
 use core::time::Duration;
 use h2_frame::{Continuation, Head, Headers};
 
+/// Gaps in a client's stream ids that are remembered.
+const SKIPPED: usize = 16;
 /// Blocks up to this are remembered.
 const MEMO_BLOCK: usize = 256;
 /// How long the beginning of an error page is waited for: the status is known without it.
@@ -96,6 +98,7 @@ impl Connection {
         self.block.end_stream = headers.end_stream;
         self.block.continuations = 0;
         self.block.octets.clear();
+        self.steps.octets(headers.fragment.len());
         self.block.octets.extend_from_slice(headers.fragment);
         self.timers.set(Timer::HeaderBlock, self.now.saturating_add(self.cfg.header_block_timeout));
         self.bound_block(0)
@@ -104,6 +107,7 @@ impl Connection {
     pub(super) fn on_continuation(&mut self, continuation: Continuation<'_>) -> Result<(), Fatal> {
         self.block.continuations += 1;
         self.bound_block(continuation.fragment.len())?;
+        self.steps.octets(continuation.fragment.len());
         self.block.octets.extend_from_slice(continuation.fragment);
         if !continuation.end_headers {
             return Ok(());
@@ -134,7 +138,7 @@ impl Connection {
 
     /// The block with `more` octets to come is not more than it may be.
     fn bound_block(&mut self, more: usize) -> Result<(), Fatal> {
-        let frames = self.cfg.limits.continuations.max(self.cfg.max_header_list / self.cfg.max_frame + 4);
+        let frames = self.cfg.limits.continuations.max(self.cfg.max_header_list.div_ceil(self.cfg.max_frame) + 4);
         if self.block.continuations > frames {
             return Err(self.excess(self.block.stream, "too_many_continuations"));
         }
@@ -146,7 +150,8 @@ impl Connection {
 
     /// The GOAWAY must name the stream, or a client would repeat the request for ever (cases B09).
     fn excess(&mut self, id: u32, what: &'static str) -> Fatal {
-        if self.role == Role::Server {
+        // A Last-Stream-ID must not grow, though (RFC 9113 §6.8), nor name a stream that a client cannot have.
+        if self.role == Role::Server && id & 1 == 1 && !self.after_goaway(id) {
             self.last_peer_id = self.last_peer_id.max(id);
             self.highest_peer_id = self.highest_peer_id.max(id);
         }
@@ -160,22 +165,26 @@ impl Connection {
             (Role::Server, Some(s)) => self.request_trailers(s, end_stream, block),
             (Role::Client, Some(s)) => self.response_block(s, end_stream, block),
             (Role::Client, None) if self.is_idle_id(id) => Err(Fatal::new(ErrorCode::PROTOCOL_ERROR, "HEADERS on an idle stream")),
-            (Role::Client, None) => {
-                self.decode_for_nobody(block)?;
-                if self.control.was_cut_off(id) { Ok(()) } else { self.guard.useless(self.now) }
-            }
+            (Role::Client, None) => self.block_for_nobody(block),
         }
     }
 
     fn limits(&self) -> HeadLimits {
-        HeadLimits { list_size: self.cfg.max_header_list, fields: self.cfg.max_header_fields }
+        HeadLimits { list_size: self.cfg.max_header_list, fields: self.cfg.max_header_fields, most: self.most_of_a_block() }
+    }
+
+    /// A block of no use.
+    #[cold]
+    fn block_for_nobody(&mut self, block: &[u8]) -> Result<(), Fatal> {
+        self.decode_for_nobody(block)?;
+        self.guard.useless(self.now)
     }
 
     /// For the table's sake.
     #[cold]
     fn decode_for_nobody(&mut self, block: &[u8]) -> Result<(), Fatal> {
         let (mut a, mut b) = (Metadata::new(), Metadata::new());
-        let limits = HeadLimits { list_size: 0, fields: 0 };
+        let limits = HeadLimits { list_size: 0, fields: 0, ..self.limits() };
         let result = match self.role {
             Role::Server => self.decoder.decode(block, &mut RequestCollector::new(&self.routes, &mut a, &mut b, limits)),
             Role::Client => self.decoder.decode(block, &mut ResponseCollector::new(&mut a, &mut b, limits)),
@@ -192,19 +201,22 @@ impl Connection {
         if self.after_goaway(id) {
             // Ignored, whatever it is, but the table must stay right and the id is idle no more.
             self.highest_peer_id = self.highest_peer_id.max(id);
-            return self.decode_for_nobody(block);
+            return self.block_for_nobody(block);
         }
         if id <= self.highest_peer_id {
-            self.decode_for_nobody(block)?;
+            self.block_for_nobody(block)?;
             if self.control.was_cut_off(id) {
                 return Ok(());
             }
-            return Err(Fatal::new(ErrorCode::STREAM_CLOSED, "HEADERS on a closed stream"));
+            return Err(self.late_headers(id));
+        }
+        if id - self.highest_peer_id > 2 {
+            self.note_skipped(id);
         }
         self.highest_peer_id = id;
         self.last_peer_id = id;
         if self.slots.len() >= self.cfg.max_concurrent_streams as usize {
-            self.decode_for_nobody(block)?;
+            self.decode_for_nobody(if fault!("refused_not_decoded") { &[] } else { block })?;
             self.stats.refused += 1;
             self.guard.reset(self.now)?;
             self.queue_reset(id, ErrorCode::REFUSED_STREAM);
@@ -223,6 +235,9 @@ impl Connection {
             }
             let (route, begin) = ((seen.route, seen.shape), seen.begin);
             self.request_opens(s, id, end_stream);
+            if end_stream && begin.content_length.is_some_and(|octets| octets > 0) {
+                return self.stream_error(id, ErrorCode::PROTOCOL_ERROR, BODY_MISSING);
+            }
             self.call_begins(s, Some(route), begin, end_stream);
             return Ok(());
         }
@@ -234,7 +249,28 @@ impl Connection {
             }
         };
         self.request_opens(s, id, end_stream);
+        if end_stream && fields.content_length.is_some_and(|octets| octets > 0) && fields.malformed.is_none() {
+            return self.stream_error(id, ErrorCode::PROTOCOL_ERROR, BODY_MISSING);
+        }
         self.request_head(s, &fields, end_stream)
+    }
+
+    /// HEADERS on a stream that is closed, or that was never used and cannot be any more (RFC 9113 §5.1, §5.1.1).
+    #[cold]
+    fn late_headers(&self, id: u32) -> Fatal {
+        if self.skipped.iter().any(|gap| gap.contains(&id)) {
+            return Fatal::new(ErrorCode::PROTOCOL_ERROR, "a stream id lower than one that was used");
+        }
+        Fatal::new(ErrorCode::STREAM_CLOSED, "HEADERS on a closed stream")
+    }
+
+    /// The client left out the ids below this one. The latest gaps are enough: what was skipped long ago counts as closed.
+    #[cold]
+    fn note_skipped(&mut self, id: u32) {
+        if self.skipped.len() == SKIPPED {
+            self.skipped.remove(0);
+        }
+        self.skipped.push(self.highest_peer_id + 1..id);
     }
 
     #[inline]
@@ -291,7 +327,7 @@ impl Connection {
                     Status::new(Code::Unimplemented, alloc::format!("unknown method {}", alloc::string::String::from_utf8_lossy(path)));
                 self.end_early(s, status, 200);
             }
-            RequestVerdict::NotGrpc { .. } if self.cfg.accept_http => self.http_begins(s, fields, end_stream),
+            RequestVerdict::NotGrpc { .. } if self.cfg.accept_http => self.http_begins(s, fields),
             RequestVerdict::NotGrpc { http, code, text } | RequestVerdict::Refuse { http, code, text } => {
                 self.refuse_request(s, http, code, text)
             }
@@ -342,17 +378,12 @@ impl Connection {
         }
     }
 
-    fn http_begins(&mut self, s: u32, fields: &RequestFields, end_stream: bool) {
+    fn http_begins(&mut self, s: u32, fields: &RequestFields) {
         self.stats.http_requests += 1;
         let slot = &mut self.slots[s];
         slot.set(flag::HTTP | flag::OFFERED | flag::HELD);
         slot.content_length = fields.content_length;
         let stream = StreamId { slot: s, generation: slot.generation };
-        if end_stream && fields.content_length.is_some_and(|octets| octets > 0) {
-            self.break_stream(s, ErrorCode::PROTOCOL_ERROR, "less DATA than content-length says");
-            self.let_go(s);
-            return;
-        }
         self.push_event(Event::IncomingHttp { stream });
     }
 
@@ -382,6 +413,9 @@ impl Connection {
         let mut collector = RequestCollector::new(&self.routes, &mut slot.trailers, &mut extra, limits);
         self.decoder.decode(block, &mut collector).map_err(bad_block)?;
         let fields = collector.finish_trailers();
+        if fields.list_size > limits.most {
+            return Err(Fatal::new(ErrorCode::ENHANCE_YOUR_CALM, "header_list_too_large"));
+        }
         let id = slot.id;
         if slot.has(flag::REMOTE_END) {
             return self.stream_error(id, ErrorCode::STREAM_CLOSED, "HEADERS after END_STREAM");
@@ -392,8 +426,7 @@ impl Connection {
         if let Some(what) = fields.malformed {
             return self.stream_error(id, ErrorCode::PROTOCOL_ERROR, what);
         }
-        self.remote_ends(s);
-        Ok(())
+        self.remote_ends(s)
     }
 
     // -- client ---------------------------------------------------------------------------------------------
@@ -417,6 +450,9 @@ impl Connection {
             return self.stream_error(id, ErrorCode::PROTOCOL_ERROR, what);
         }
         if fields.over_limit {
+            if end_stream {
+                self.slots[s].set(flag::REMOTE_END);
+            }
             let status = Status::new(Code::ResourceExhausted, "the response's metadata is larger than our limit");
             self.end_client(s, status, ErrorCode::CANCEL);
             return Ok(());
@@ -448,7 +484,7 @@ impl Connection {
         }
         let missing = if trailers { self.slots[s].content_length } else { fields.content_length };
         if end_stream && missing.is_some_and(|octets| octets > 0) {
-            return Some("less DATA than content-length says");
+            return Some(BODY_MISSING);
         }
         None
     }
@@ -508,7 +544,13 @@ impl Connection {
     }
 }
 
+/// RFC 9113 §8.1.1.
+const BODY_MISSING: &str = "less DATA than content-length says";
+
 #[cold]
-fn bad_block(_: DecodeError) -> Fatal {
+fn bad_block(error: DecodeError) -> Fatal {
+    if error == DecodeError::Enough {
+        return Fatal::new(ErrorCode::ENHANCE_YOUR_CALM, "header_list_too_large");
+    }
     Fatal::new(ErrorCode::COMPRESSION_ERROR, "a header block does not decode")
 }

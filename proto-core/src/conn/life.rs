@@ -3,7 +3,7 @@
 //! A slot is free again when both have let go of it: the wire (`CLOSED`) and the application (`HELD` is
 //! unset). So a reset frees no slot whose handler still runs (attacks X01, X02).
 
-use super::{Connection, Fatal, Phase, Role, lists::MAX_ID, stage_head::list_size};
+use super::{Block, Connection, Fatal, Phase, Role, lists::MAX_ID, stage_head::list_size};
 use crate::{
     CallId, CallOptions, CloseReason, Code, Event, Metadata, RequestHead, RouteId, Shape, StartError, Status, Timestamp, Token,
     error::ErrorCode,
@@ -20,10 +20,8 @@ use crate::{
 use alloc::{boxed::Box, format};
 use core::time::Duration;
 
-/// A server's answer that the peer does not take for so long is given up (attacks X12, X18).
-const STALL: Duration = Duration::from_secs(60);
-/// Octets that it must take in that time at least.
-const PACE: usize = 4 << 10;
+/// Octets of an answer that a peer must take within the stall timeouts at least (attacks X12, X18).
+pub(super) const PACE: usize = 4 << 10;
 
 /// What `accept` tells about a request.
 #[derive(Debug, Clone, Copy)]
@@ -130,7 +128,9 @@ impl Connection {
             return;
         }
         let over = slot.flags & (flag::REMOTE_END | flag::END_SENT) == flag::REMOTE_END | flag::END_SENT;
-        if slot.id != 0 && !over {
+        if fault!("idle_reset") && slot.id == 0 {
+            self.queue_reset(self.next_id, code);
+        } else if slot.id != 0 && !over {
             // NO_ERROR says that the response is complete (RFC 9113 §8.1); anything else that the call failed.
             let answered = if self.role == Role::Client { flag::REMOTE_END } else { flag::END_SENT };
             let (id, code) = (slot.id, if slot.has(answered) { ErrorCode::NO_ERROR } else { code });
@@ -230,7 +230,7 @@ impl Connection {
             Role::Server => self.cut_short(s, Code::Cancelled),
             Role::Client => {
                 self.close_wire(s);
-                self.end_client(s, Status::new(Code::Internal, what), code);
+                self.end_client(s, Status::new(Code::Internal, format!("the peer broke the protocol: {what}")), code);
             }
         }
     }
@@ -239,9 +239,8 @@ impl Connection {
         let slot = &mut self.slots[s];
         let own = slot.deadline.is_some_and(|at| at <= self.now);
         slot.stall = None;
-        if slot.has(flag::SNIPPET) && !own {
-            self.snippet_ends(s);
-            return;
+        if !own {
+            return if slot.has(flag::SNIPPET) { self.snippet_ends(s) } else { self.stall_passed(s) };
         }
         slot.deadline = None;
         self.stats.deadlines_passed += 1;
@@ -259,17 +258,38 @@ impl Connection {
         }
     }
 
-    /// A finished answer that waits for the peer's window does so for a bounded time.
-    /// It begins anew with progress, not with every look at it.
+    /// An answer that waits for the peer's window does so for a bounded time: a short one where the application has finished it, a long one
+    /// where it has not, since a client that is slow to take messages is nothing unusual. It begins anew with progress, not with every look at it.
     pub(super) fn bound_stall(&mut self, s: u32) {
-        let until = self.now.saturating_add(STALL);
         let slot = &mut self.slots[s];
-        let moved = slot.stall.is_none() || slot.stall_len.saturating_sub(slot.out_len) >= PACE;
-        if self.role == Role::Server && slot.has(flag::SEND_ENDED) && !slot.has(flag::HELD) && moved {
-            slot.stall = Some(until);
-            slot.stall_len = slot.out_len;
-            self.timers.call(until);
+        if self.role != Role::Server || (slot.stall.is_some() && slot.stall_len > 0) {
+            return;
         }
+        let most = if slot.has(flag::HELD) { self.cfg.held_stall_timeout } else { self.cfg.stall_timeout };
+        let until = self.now.saturating_add(most);
+        slot.stall = Some(until);
+        slot.stall_len = PACE;
+        self.timers.call(until);
+    }
+
+    /// Nothing is queued: an idle stream may be idle for ever.
+    #[inline]
+    pub(super) fn settle_stall(&mut self, s: u32) {
+        let slot = &mut self.slots[s];
+        if slot.stall.is_some() && slot.out.is_empty() && self.role == Role::Server {
+            slot.stall = None;
+        }
+    }
+
+    /// The peer lets nothing of the answer through: it will not take the rest, either.
+    fn stall_passed(&mut self, s: u32) {
+        if self.slots[s].has(flag::HTTP) {
+            self.break_stream(s, ErrorCode::CANCEL, "the peer takes nothing of the answer");
+            return;
+        }
+        let id = self.slots[s].id;
+        self.queue_reset(id, ErrorCode::CANCEL);
+        self.cut_short(s, Code::Cancelled);
     }
 
     /// Server: the application finished the call and let go.
@@ -277,6 +297,7 @@ impl Connection {
     pub(crate) fn finished(&mut self, s: u32) {
         let slot = &mut self.slots[s];
         slot.unset(flag::HELD | flag::OFFERED);
+        slot.stall = None;
         if !slot.inbox.is_empty() || !slot.backlog.is_empty() {
             self.drop_inbox(s);
         }
@@ -321,12 +342,13 @@ impl Connection {
         let slot = &mut self.slots[s];
         if slot.has(flag::WAITING) {
             let id = CallId { slot: s, generation: slot.generation };
+            self.steps.add(self.waiting.len());
             self.waiting.retain(|waiting| *waiting != id);
         }
         slot.set(flag::CLOSED);
         if slot.id != 0 {
             self.map.remove(slot.id);
-            self.open -= 1;
+            self.open -= u32::from(slot.reset == ErrorCode::NO_ERROR || !fault!("reset_uncounted"));
         }
         self.push_writable(s);
         if !self.slots[s].has(flag::HELD) {
@@ -347,6 +369,7 @@ impl Connection {
     pub(crate) fn let_go(&mut self, s: u32) {
         let slot = &mut self.slots[s];
         slot.unset(flag::HELD | flag::OFFERED);
+        slot.stall = None;
         if slot.has(flag::CLOSED) {
             self.release(s);
         } else {
@@ -389,7 +412,9 @@ impl Connection {
         slot.backlog.clear();
         slot.backlog_at = 0;
         let credit = core::mem::take(&mut slot.backlog_credit);
-        let _ = self.budget.settle(credit);
+        if !fault!("budget_leak") {
+            let _ = self.budget.settle(credit);
+        }
         self.feed_starved();
     }
 
@@ -399,6 +424,7 @@ impl Connection {
         }
         if self.slots[s].has(flag::STARVED) {
             let id = self.call_id(s);
+            self.steps.add(self.starved.len());
             self.starved.retain(|waiting| *waiting != id);
         }
         let assembly = core::mem::take(&mut self.slots[s].assembly);
@@ -412,6 +438,7 @@ impl Connection {
 
     /// Drops what was queued and not framed.
     pub(crate) fn drop_out(&mut self, s: u32) {
+        self.slots[s].spilled = 0;
         while let Some(out) = self.slots[s].out.pop_front() {
             if let Out::Segment { len, .. } = out {
                 self.segment.free(len);
@@ -419,7 +446,7 @@ impl Connection {
         }
         let slot = &mut self.slots[s];
         self.pressing -= slot.pressing();
-        self.queued -= core::mem::take(&mut slot.out_len);
+        self.queued -= core::mem::take(&mut slot.out_len) * usize::from(!fault!("queued_leak"));
         self.tell_room();
     }
 
@@ -444,8 +471,8 @@ impl Connection {
             return;
         }
         match self.close_reason {
-            Some(CloseReason::Foreign { looks_like: "TLS" }) => self.outbox.extend(&TLS_ALERT),
-            Some(CloseReason::Foreign { looks_like: "an HTTP/1.x request" }) => self.outbox.extend(HTTP1_ANSWER),
+            Some(CloseReason::Foreign { looks_like: "TLS", .. }) => self.outbox.extend(&TLS_ALERT),
+            Some(CloseReason::Foreign { looks_like: "an HTTP/1.x request", .. }) => self.outbox.extend(HTTP1_ANSWER),
             _ => self.control.goaway(
                 0,
                 ErrorCode::PROTOCOL_ERROR,
@@ -472,6 +499,8 @@ impl Connection {
         }
         self.phase = Phase::Closed;
         self.timers.cancel_all();
+        // An owner may keep a connection that is closed; not half a header block with it.
+        self.block = Block::default();
         self.rx_slot = NIL;
         let reason = self.close_reason.get_or_insert(reason).clone();
         // What does not speak HTTP/2 has processed no call. (A peer whose SETTINGS did not come may have.)
@@ -507,11 +536,11 @@ impl Connection {
     pub(super) fn open_slot(&mut self, s: u32, id: u32) {
         self.map.insert(id, s);
         self.open += 1;
-        let (initial, send) = (self.cfg.initial_window, self.peer.initial_window);
+        let initial = self.cfg.initial_window;
         let slot = &mut self.slots[s];
         slot.id = id;
         slot.recv_window = Window::new(initial);
-        slot.send_window = Window::new(send);
+        slot.send_window = Window::new(0);
     }
 }
 

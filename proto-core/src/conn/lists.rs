@@ -35,14 +35,14 @@ impl Connection {
             Which::Ready
         } else if let Some(front) = slot.out.front() {
             let first_message = !slot.has(flag::HEAD_SENT | flag::HTTP);
-            if first_message || front.len() == 0 || (slot.send_window.room() > 0 && self.send_window.room() > 0) {
+            if first_message || front.len() == 0 || (self.peer.room(slot) > 0 && self.send_window.room() > 0) {
                 Which::Ready
-            } else if slot.send_window.room() > 0 {
+            } else if self.peer.room(slot) > 0 {
                 Which::Blocked
             } else {
-                Which::None
+                Which::Stalled
             }
-        } else if slot.has(flag::SEND_ENDED) && !slot.has(flag::END_SENT) {
+        } else if slot.has(flag::SEND_ENDED) && !slot.has(flag::END_SENT) && !(fault!("end_needs_window") && self.peer.room(slot) == 0) {
             Which::Ready
         } else {
             Which::None
@@ -65,14 +65,18 @@ impl Connection {
                     self.opening.push(&mut self.slots, s);
                     self.opening_len += 1;
                 }
-                Which::None => self.stalled(s),
+                Which::Stalled => {
+                    self.stalled.push(&mut self.slots, s);
+                    self.stalled(s);
+                }
+                Which::None => {}
             }
-        } else if belongs == Which::None {
+        } else if belongs == Which::Stalled {
             self.stalled(s);
         }
     }
 
-    /// A call that waits for the peer's window must not hold the shared segment; one that the application has finished must not wait for ever.
+    /// A call that waits for the peer's window must not hold the shared segment, nor wait for ever.
     #[inline]
     fn stalled(&mut self, s: u32) {
         if !self.slots[s].out.is_empty() {
@@ -88,6 +92,7 @@ impl Connection {
             Which::None => {}
             Which::Ready => self.ready.remove(&mut self.slots, s),
             Which::Blocked => self.blocked.remove(&mut self.slots, s),
+            Which::Stalled => self.stalled.remove(&mut self.slots, s),
             Which::Opening => {
                 self.opening.remove(&mut self.slots, s);
                 self.opening_len -= 1;
@@ -95,22 +100,18 @@ impl Connection {
         }
     }
 
-    /// The connection's window grew: everyone who waited for it has another look.
-    pub(super) fn unblock(&mut self) {
-        if cfg!(pintle_fault = "lost_wake") {
-            return;
-        }
-        while let Some(s) = self.blocked.pop(&mut self.slots) {
-            self.pressing -= self.slots[s].out_len;
-            self.schedule(s);
-        }
-        self.tell_room();
+    /// The connection's window has room again for those who waited for it. They stay in their list until it is their turn: a peer that
+    /// grants an octet at a time must not make us look at all of them each time.
+    #[inline]
+    fn may_unblock(&self) -> bool {
+        !self.blocked.is_empty() && self.send_window.room() > 0 && !fault!("lost_wake")
     }
 
-    /// The next call that has something to frame.
+    /// The next call that has something to frame; those who had to wait come first.
     #[inline]
     pub(super) fn next_ready(&mut self) -> Option<u32> {
-        let s = self.ready.pop(&mut self.slots)?;
+        let list = if self.may_unblock() { &mut self.blocked } else { &mut self.ready };
+        let s = list.pop(&mut self.slots)?;
         self.pressing -= self.slots[s].out_len;
         Some(s)
     }
@@ -119,6 +120,7 @@ impl Connection {
     pub(super) fn block(&mut self) {
         let mut s = self.ready.front();
         while s != NIL {
+            self.steps.add(1);
             let next = self.ready.after(&self.slots, s);
             self.schedule(s);
             s = next;
@@ -133,7 +135,9 @@ impl Connection {
 
     #[inline]
     pub(super) fn wants_write(&self) -> bool {
-        !self.outbox.is_empty() || self.control.is_due() || (self.phase != Phase::Closed && (!self.ready.is_empty() || self.may_open()))
+        !self.outbox.is_empty()
+            || self.control.is_due()
+            || (self.phase != Phase::Closed && (!self.ready.is_empty() || self.may_open() || self.may_unblock()))
     }
 
     #[inline]
@@ -199,6 +203,7 @@ impl Connection {
     #[inline]
     pub(super) fn prune_events(&mut self) {
         while let Some(event) = self.events.front() {
+            self.steps.add(1);
             match target(*event) {
                 Some((slot, generation, _)) if self.reachable(slot, generation) == NIL => {
                     self.events.pop_front();

@@ -7,6 +7,7 @@ mod control;
 mod data;
 mod guard;
 mod headers;
+mod late;
 mod life;
 mod lists;
 #[cfg(any(test, feature = "testing"))]
@@ -41,6 +42,7 @@ use crate::{
     call::Call,
     flow::{RecvBudget, Window},
     hpack,
+    steps::Steps,
     store::{Burst, List, NIL, Slab, StreamMap, Which},
     stream::Stream,
     tx::{Outbox, Transmit},
@@ -140,12 +142,15 @@ pub struct Connection {
     last_peer_id: u32,
     /// Highest stream of the peer seen, ignored ones included: everything above is idle.
     highest_peer_id: u32,
+    /// Server: ids below it that the client left out.
+    skipped: Vec<core::ops::Range<u32>>,
     /// Client: id of the next stream.
     next_id: u32,
     events: Burst<Event>,
     pub(crate) ready: List,
     opening: List,
     blocked: List,
+    stalled: List,
     opening_len: u32,
     at_capacity: bool,
 
@@ -188,6 +193,7 @@ pub struct Connection {
     timers: Timers,
     drain: Drain,
     stats: Stats,
+    pub(crate) steps: Steps,
     #[cfg(feature = "record")]
     pub(crate) tap: Option<Box<crate::tape::Tap>>,
 }
@@ -221,11 +227,13 @@ impl Connection {
             open: 0,
             last_peer_id: 0,
             highest_peer_id: 0,
+            skipped: Vec::new(),
             next_id: 1,
             events: Burst::new(),
             ready: List::new(Which::Ready),
             opening: List::new(Which::Opening),
             blocked: List::new(Which::Blocked),
+            stalled: List::new(Which::Stalled),
             opening_len: 0,
             at_capacity: false,
             recv_window: Window::new(config.connection_window),
@@ -253,6 +261,7 @@ impl Connection {
             timers,
             drain: Drain::default(),
             stats: Stats::default(),
+            steps: Steps::new(),
             #[cfg(feature = "record")]
             tap: None,
             cfg: Box::new(config.clone()),
@@ -370,6 +379,11 @@ impl Connection {
     #[must_use]
     pub fn routes(&self) -> &Routes {
         &self.routes
+    }
+
+    #[inline]
+    pub(crate) const fn peer_initial_window(&self) -> u32 {
+        self.peer.initial_window
     }
 
     #[inline]

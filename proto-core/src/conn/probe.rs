@@ -1,13 +1,53 @@
 //! For tests: the inside of a connection as numbers.
 
-use super::Connection;
+use super::{Connection, Fatal, Phase};
 use crate::{
     CallId,
+    error::ErrorCode,
     stream::{Slot, flag},
     testing::{Probe, StreamProbe, TableProbe},
 };
 
 impl Connection {
+    /// Work done so far (see `steps.rs`): what an attack costs, as a number that is the same in every run. [`probe`](Self::probe) itself is work, too.
+    #[must_use]
+    pub fn steps(&self) -> u64 {
+        self.steps.get() + self.slots.steps.get() + self.decoder.steps() + self.encoder.steps()
+    }
+
+    /// Octets framed and not yet taken by the transport.
+    #[must_use]
+    pub(crate) const fn staged(&self) -> usize {
+        self.outbox.len()
+    }
+
+    /// Octets that the application's `send` has queued and nothing has framed.
+    #[must_use]
+    pub(crate) const fn queued(&self) -> usize {
+        self.queued
+    }
+
+    /// As if this end had found a stream error (RFC 9113 §5.4.2) on a call that is open on the wire: its stream. `None`: it is not open.
+    pub fn break_call(&mut self, id: CallId, code: u32) -> Option<u32> {
+        let s = self.slots.find(id.slot, id.generation);
+        if s == crate::store::NIL || self.slots[s].has(flag::CLOSED) || self.slots[s].id == 0 {
+            return None;
+        }
+        let stream = self.slots[s].id;
+        self.break_stream(s, ErrorCode(code), "broken on purpose");
+        Some(stream)
+    }
+
+    /// As if this end had found a connection error (RFC 9113 §5.4.1); not while it does not know yet that the peer speaks HTTP/2.
+    /// False: it cannot be broken now.
+    pub fn break_connection(&mut self, code: u32) -> bool {
+        let can = matches!(self.phase, Phase::Handshake | Phase::Open);
+        if can {
+            self.fail(Fatal::new(ErrorCode(code), "broken on purpose"));
+        }
+        can
+    }
+
     /// The inside of the connection at this moment.
     #[must_use]
     pub fn probe(&self) -> Probe {
@@ -49,7 +89,7 @@ impl Connection {
         StreamProbe {
             wire_id: slot.id,
             call: if slot.has(flag::HTTP) { None } else { Some(CallId { slot: s, generation: slot.generation }) },
-            send_window: slot.send_window.get(),
+            send_window: self.peer.window(slot),
             recv_window: window,
             recv_pending: pending,
             recv_held: u64::from(held),

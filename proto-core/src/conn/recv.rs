@@ -5,6 +5,7 @@
 
 use super::{Connection, Fatal, Phase, Role};
 use crate::{CloseReason, Event, error::ErrorCode};
+use alloc::string::String;
 use h2_frame::{Frame, Head, Headers, Item, PREFACE, Scope, kind, parse_payload};
 
 /// Entries of one SETTINGS frame. There are about ten kinds; nghttp2 takes 32.
@@ -31,6 +32,7 @@ impl Connection {
             self.scan_start(&mut input)?;
         }
         loop {
+            self.steps.add(1);
             // Whole HEADERS and DATA frames: nearly all there are.
             if self.phase == Phase::Open
                 && let Some((head, payload)) = self.scanner.take_frame(&mut input)
@@ -79,7 +81,7 @@ impl Connection {
         self.first_len += more as u8;
         if self.role == Role::Client {
             // An HTTP/1.x answer would read as the head of a frame of 4.7 MB (cases B13).
-            return if self.first_len >= 5 && self.first.starts_with(b"HTTP/") { Err(self.foreign_peer("HTTP/1.x")) } else { Ok(()) };
+            return if self.first_len >= 5 && self.first.starts_with(b"HTTP/") { Err(self.foreign_peer(HTTP_1)) } else { Ok(()) };
         }
         if self.phase == Phase::Preface {
             *input = &input[more..];
@@ -100,9 +102,26 @@ impl Connection {
     }
 
     fn foreign_peer(&mut self, looks_like: &'static str) -> Fatal {
-        self.close_reason = Some(CloseReason::Foreign { looks_like });
+        let octets = self.first_head();
+        let words = self.role == Role::Client && looks_like != HTTP_1 && are_words(octets);
+        let begins = if words { String::from_utf8_lossy(octets).into_owned() } else { String::new() };
+        self.close_reason = Some(CloseReason::Foreign { looks_like, begins });
         self.push_event(Event::Foreign);
         Fatal { code: ErrorCode::PROTOCOL_ERROR, what: "the peer does not speak HTTP/2" }
+    }
+
+    /// The connection's first octets as far as they would be the head of a frame: what is judged by them does not depend on how they were cut.
+    fn first_head(&self) -> &[u8] {
+        &self.first[..usize::from(self.first_len).min(Head::LEN)]
+    }
+
+    /// What a server's first octets look like that are no frame.
+    fn server_looks_like(&self) -> &'static str {
+        let first = self.first_head();
+        match looks_like(first) {
+            UNKNOWN if are_words(first) => words_look_like(first),
+            looks => looks,
+        }
     }
 
     #[inline]
@@ -140,7 +159,20 @@ impl Connection {
         if head.kind == kind::SETTINGS && !head.has(h2_frame::flag::ACK) {
             return Ok(());
         }
-        Err(Fatal { code: ErrorCode::PROTOCOL_ERROR, what: "the first frame is not SETTINGS" })
+        Err(self.broken_start(Fatal { code: ErrorCode::PROTOCOL_ERROR, what: NOT_SETTINGS }))
+    }
+
+    /// What a server begins with is wrong: it may not be HTTP/2 at all.
+    fn broken_start(&mut self, fatal: Fatal) -> Fatal {
+        if self.role == Role::Server {
+            return fatal;
+        }
+        match self.server_looks_like() {
+            // Of noise as of frames this says more than which rule it broke first.
+            UNKNOWN if self.first[3] != kind::SETTINGS => Fatal { what: NOT_SETTINGS, ..fatal },
+            UNKNOWN => fatal,
+            looks => self.foreign_peer(looks),
+        }
     }
 
     #[inline]
@@ -151,7 +183,9 @@ impl Connection {
         // The payload of an unknown frame is of no use to anyone.
         if self.rx_head.kind <= kind::CONTINUATION {
             let most = if self.rx_head.kind == kind::GOAWAY { GOAWAY_KEPT.saturating_sub(self.rx_partial.len()) } else { octets.len() };
-            self.rx_partial.extend_from_slice(&octets[..octets.len().min(most)]);
+            let octets = &octets[..octets.len().min(most)];
+            self.steps.octets(octets.len());
+            self.rx_partial.extend_from_slice(octets);
         }
         if last {
             let payload = core::mem::take(&mut self.rx_partial);
@@ -196,17 +230,17 @@ impl Connection {
     fn frame_error(&mut self, error: h2_frame::Error) -> Result<(), Fatal> {
         match error.scope {
             Scope::Connection => {
-                if self.phase == Phase::Handshake && self.role == Role::Client {
-                    let looks = looks_like(&self.first[..self.first_len as usize]);
-                    if looks != UNKNOWN {
-                        return Err(self.foreign_peer(looks));
-                    }
-                }
-                Err(Fatal { code: error.code, what: error.what })
+                let fatal = Fatal { code: error.code, what: error.what };
+                Err(if self.phase == Phase::Handshake { self.broken_start(fatal) } else { fatal })
             }
             Scope::Stream(id) => {
-                if self.is_idle_id(id) && error.code == ErrorCode::PROTOCOL_ERROR {
-                    return Err(Fatal { code: ErrorCode::PROTOCOL_ERROR, what: "a frame on an idle stream" });
+                // RST_STREAM must not be sent for an idle stream (RFC 9113 §6.4).
+                if self.is_idle_id(id) {
+                    return Err(Fatal { code: error.code, what: error.what });
+                }
+                // Nor a second one for a stream that is reset already (§5.4.2), or one for a stream that our GOAWAY excluded.
+                if self.map.get(id).is_none() && (self.control.was_cut_off(id) || self.after_goaway(id)) {
+                    return self.guard.useless(self.now);
                 }
                 self.stream_error(id, error.code, error.what)
             }
@@ -235,7 +269,7 @@ impl Connection {
             return;
         }
         if self.phase < Phase::Open && self.first_len > 0 {
-            let looks_like = looks_like(&self.first[..self.first_len as usize]);
+            let looks_like = if self.role == Role::Client { self.server_looks_like() } else { looks_like(self.first_head()) };
             if looks_like != UNKNOWN {
                 let _ = self.foreign_peer(looks_like);
             }
@@ -256,7 +290,9 @@ impl Connection {
 /// Octets that tell HTTP/1.x and TLS apart from noise.
 const ENOUGH: usize = 5;
 
+const NOT_SETTINGS: &str = "the first frame is not SETTINGS";
 const UNKNOWN: &str = "nothing we know";
+const HTTP_1: &str = "HTTP/1.x";
 
 /// What a peer's first octets look like.
 fn looks_like(first: &[u8]) -> &'static str {
@@ -265,7 +301,24 @@ fn looks_like(first: &[u8]) -> &'static str {
         // A TLS handshake record: type 22, version 3.x (RFC 8446 §5.1).
         [0x16, 0x03, ..] | [0x15, 0x03, ..] => "TLS",
         _ if METHODS.iter().any(|m| first.starts_with(m)) => "an HTTP/1.x request",
-        _ if first.starts_with(b"HTTP") => "HTTP/1.x",
+        _ if first.starts_with(b"HTTP") => HTTP_1,
         _ => UNKNOWN,
+    }
+}
+
+/// Words, of which no frame's head consists: the length alone would be over two million.
+fn are_words(first: &[u8]) -> bool {
+    first.iter().all(|octet| matches!(octet, b' '..=b'~' | b'\t' | b'\r' | b'\n'))
+}
+
+/// What a server says that speaks in words: an error page without a head (HTTP/0.9), the greeting of another protocol.
+fn words_look_like(first: &[u8]) -> &'static str {
+    match first {
+        [b'<', b'!' | b'h' | b'H', ..] => "an HTML page",
+        [b'<', b'?', ..] => "XML",
+        [b'{' | b'[', ..] => "JSON",
+        [b'S', b'S', b'H', ..] => "SSH",
+        [b'P', b'R', b'I', ..] => "an HTTP/2 client's",
+        _ => "words of another protocol",
     }
 }

@@ -1,7 +1,12 @@
 //! SETTINGS, both ways (RFC 9113 §6.5).
 
 use super::{Connection, Fatal, Phase, Role, Timer};
-use crate::{error::ErrorCode, stream::flag};
+use crate::{
+    error::ErrorCode,
+    flow::MAX_WINDOW,
+    store::{List, NIL},
+    stream::{Slot, flag},
+};
 use h2_frame::{Settings, setting};
 
 /// Both windows before anyone said otherwise (RFC 9113 §6.9.2).
@@ -25,11 +30,35 @@ pub(crate) struct Peer {
     pub(super) initial_window: u32,
     pub(super) max_frame: u32,
     pub(super) max_header_list: u32,
+    /// No stream's window was granted more octets beyond the initial window, less what was sent: an upper bound.
+    pub(super) granted: i64,
+}
+
+impl Peer {
+    /// Octets that may be sent on a stream. Its own number counts from the initial window, so that a change of that is no work for streams
+    /// which have nothing to send. Negative after it was lowered (RFC 9113 §6.9.2).
+    #[inline]
+    pub(super) const fn window(&self, slot: &Slot) -> i64 {
+        self.initial_window as i64 + slot.send_window.get()
+    }
+
+    /// The same, never negative.
+    #[inline]
+    pub(super) const fn room(&self, slot: &Slot) -> usize {
+        let window = self.window(slot);
+        if window > 0 { window as usize } else { 0 }
+    }
 }
 
 impl Default for Peer {
     fn default() -> Self {
-        Self { max_streams: STREAMS_BEFORE_SETTINGS, initial_window: DEFAULT_WINDOW, max_frame: DEFAULT_FRAME, max_header_list: u32::MAX }
+        Self {
+            max_streams: STREAMS_BEFORE_SETTINGS,
+            initial_window: DEFAULT_WINDOW,
+            max_frame: DEFAULT_FRAME,
+            max_header_list: u32::MAX,
+            granted: 0,
+        }
     }
 }
 
@@ -119,23 +148,51 @@ impl Connection {
         Ok(())
     }
 
-    /// Moves the window of every open stream by the difference (RFC 9113 §6.9.2), once for all values of a frame; none of
-    /// them may take a window beyond 2^31-1. It walks the streams; the SETTINGS budget bounds how often.
+    /// The window of every open stream has moved (RFC 9113 §6.9.2), once for all values of a frame; none of them may have taken a window
+    /// beyond 2^31-1. Only those that have something to send are looked at; the SETTINGS budget bounds how often.
     fn move_windows(&mut self, before: u32, highest: u32) -> Result<(), Fatal> {
-        let (peak, by) = (i64::from(highest) - i64::from(before), i64::from(self.peer.initial_window) - i64::from(before));
-        for s in self.slots.all() {
-            let slot = &mut self.slots[s];
-            if slot.live && slot.id != 0 && !slot.has(flag::CLOSED) && !cfg!(pintle_fault = "window_only_for_new_streams") {
-                let mut at_peak = slot.send_window;
-                if at_peak.shift(peak).is_err() || slot.send_window.shift(by).is_err() {
-                    return Err(Fatal::new(
-                        ErrorCode::FLOW_CONTROL_ERROR,
-                        "SETTINGS_INITIAL_WINDOW_SIZE takes a stream's window beyond 2^31-1",
-                    ));
-                }
-                self.schedule(s);
-            }
+        if i64::from(highest) + self.peer.granted > MAX_WINDOW {
+            self.check_windows(highest)?;
+        }
+        if fault!("window_only_for_new_streams") {
+            let by = i64::from(before) - i64::from(self.peer.initial_window);
+            self.slots.all().for_each(|s| _ = self.slots[s].send_window.shift(by));
+        }
+        if fault!("window_clamped") {
+            let peer = &self.peer;
+            self.slots.all().for_each(|s| {
+                let debt = peer.window(&self.slots[s]).min(0);
+                let _ = self.slots[s].send_window.shift(-debt);
+            });
+        }
+        // Which list a call belongs in can change only one way.
+        if self.peer.initial_window < before {
+            self.reschedule(|conn| &conn.ready);
+            self.reschedule(|conn| &conn.blocked);
+        } else {
+            self.reschedule(|conn| &conn.stalled);
         }
         Ok(())
+    }
+
+    /// Looks at every stream, and so finds out how much was granted at most.
+    #[cold]
+    fn check_windows(&mut self, highest: u32) -> Result<(), Fatal> {
+        let open = self.slots.live().filter(|(_, slot)| slot.id != 0 && !slot.has(flag::CLOSED | flag::END_SENT));
+        self.peer.granted = open.map(|(_, slot)| slot.send_window.get()).fold(0, i64::max);
+        if i64::from(highest) + self.peer.granted > MAX_WINDOW {
+            return Err(Fatal::new(ErrorCode::FLOW_CONTROL_ERROR, "SETTINGS_INITIAL_WINDOW_SIZE takes a stream's window beyond 2^31-1"));
+        }
+        Ok(())
+    }
+
+    fn reschedule(&mut self, list: fn(&Self) -> &List) {
+        let mut s = list(self).front();
+        while s != NIL {
+            self.steps.add(1);
+            let next = list(self).after(&self.slots, s);
+            self.schedule(s);
+            s = next;
+        }
     }
 }

@@ -15,8 +15,8 @@ use base64::{Engine, engine::general_purpose::STANDARD_NO_PAD};
 use bytes::Bytes;
 use h2_frame::Head;
 
-/// Longest `grpc-message` that we send, octets before coding; peers limit whole header lists to 8 KiB.
-const MESSAGE: usize = 4 << 10;
+/// Longest `grpc-message` that we send, octets; peers limit whole header lists to 8 KiB.
+const MESSAGE: u64 = 4 << 10;
 /// Encoded blocks up to this are kept.
 const KEEP: usize = 64;
 /// Request heads that are kept.
@@ -34,7 +34,7 @@ struct Memo {
 impl Memo {
     #[inline]
     fn get(&self, encoder: &Encoder) -> Option<&[u8]> {
-        if self.generation == encoder.generation() && !self.octets.is_empty() { Some(&self.octets) } else { None }
+        if (self.generation == encoder.generation() || fault!("memo_stale")) && !self.octets.is_empty() { Some(&self.octets) } else { None }
     }
 
     fn keep(&mut self, before: u32, encoder: &Encoder, block: &[u8]) {
@@ -251,7 +251,7 @@ impl Connection {
         self.encode_response(http_status, &mut block);
         let early = core::mem::take(&mut self.slots[s].out_head);
         self.encode_metadata(&early, &mut block);
-        self.encode_end(s, &mut block);
+        self.encode_end(s, HEAD_SIZE + list_size(&early), &mut block);
         let id = self.slots[s].id;
         self.write_block(id, true, &block);
         self.block_out = block;
@@ -266,7 +266,7 @@ impl Connection {
             _ => {
                 let before = self.encoder.generation();
                 self.encoder.begin(&mut block);
-                self.encode_end(s, &mut block);
+                self.encode_end(s, 0, &mut block);
                 if plain {
                     self.heads.ok.keep(before, &self.encoder, &block);
                     self.heads.frame_answer(&self.encoder);
@@ -274,40 +274,50 @@ impl Connection {
             }
         }
         let id = self.slots[s].id;
-        self.write_block(id, true, &block);
+        self.write_block(id, !fault!("trailers_keep_open"), &block);
         self.block_out = block;
     }
 
-    /// Status and trailing metadata; raw streams have trailers only.
-    fn encode_end(&mut self, s: u32, block: &mut Vec<u8>) {
+    /// Status and trailing metadata, as far as the peer takes a list that has `used` octets already; raw streams have trailers only.
+    fn encode_end(&mut self, s: u32, used: u64, block: &mut Vec<u8>) {
+        let mut room = u64::from(self.peer.max_header_list).saturating_sub(used);
         let Some(ending) = self.slots[s].ending.take() else {
-            self.encode_status(&Status::ok(), block);
+            self.encode_status(&Status::ok(), room, block);
             return;
         };
         if !self.slots[s].has(flag::HTTP) {
-            self.encode_status(&ending.status, block);
+            room = self.encode_status(&ending.status, room, block);
         }
-        if list_size(&ending.trailers) + TRAILER_SIZE <= u64::from(self.peer.max_header_list) {
+        if list_size(&ending.trailers) <= room {
             self.encode_metadata(&ending.trailers, block);
         }
     }
 
-    fn encode_status(&mut self, status: &Status, block: &mut Vec<u8>) {
+    /// The code goes out whatever the peer's limit; the message is cut to it, and details are whole or not there. What room is left?
+    fn encode_status(&mut self, status: &Status, room: u64, block: &mut Vec<u8>) -> u64 {
         let code = status.code().as_u32() as u8;
         let text = [b'0' + code / 10, b'0' + code % 10];
         self.encoder.field(block, b"grpc-status", if code < 10 { &text[1..] } else { &text }, Indexing::Add);
+        let mut room = room.saturating_sub(field_size(b"grpc-status", text.len()));
         if status.code() == Code::Ok {
-            return;
+            return room;
         }
-        if !status.message().is_empty() {
+        let most = room.saturating_sub(field_size(b"grpc-message", 0)).min(MESSAGE);
+        if !status.message().is_empty() && most > 0 {
             let mut message = Vec::new();
-            encode_message(status.message(), MESSAGE, &mut message);
+            encode_message(status.message(), most as usize, &mut message);
             self.encoder.field(block, b"grpc-message", &message, Indexing::Without);
+            room -= field_size(b"grpc-message", message.len());
         }
         if !status.details().is_empty() {
             let details: String = STANDARD_NO_PAD.encode(status.details());
-            self.encoder.field(block, b"grpc-status-details-bin", details.as_bytes(), Indexing::Without);
+            let size = field_size(b"grpc-status-details-bin", details.len());
+            if size <= room {
+                self.encoder.field(block, b"grpc-status-details-bin", details.as_bytes(), Indexing::Without);
+                room -= size;
+            }
         }
+        room
     }
 
     fn stage_http_head(&mut self, s: u32) {
@@ -335,15 +345,20 @@ impl Connection {
         self.outbox.extend(first);
         while !rest.is_empty() {
             let (next, more) = rest.split_at(rest.len().min(max));
-            self.outbox.extend(&h2_frame::continuation_head(next.len() as u32, id, more.is_empty()));
+            self.outbox.extend(&h2_frame::continuation_head(next.len() as u32, id, more.is_empty() && !fault!("continuation_endless")));
             self.outbox.extend(next);
             rest = more;
         }
     }
 }
 
-/// What status, message and details of a trailer block may cost beside custom metadata, roughly.
-const TRAILER_SIZE: u64 = 256;
+/// What `:status` and `content-type` of a Trailers-Only block cost.
+const HEAD_SIZE: u64 = field_size(b":status", 3) + field_size(b"content-type", 16);
+
+/// A field's part of a header list (RFC 9113 §6.5.2).
+const fn field_size(name: &[u8], value: usize) -> u64 {
+    (name.len() + value + 32) as u64
+}
 
 /// A status of three digits.
 fn digits(status: u16) -> [u8; 3] {

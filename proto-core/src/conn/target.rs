@@ -77,8 +77,8 @@ impl Connection {
         if assembly.left == 0 {
             self.complete(s);
         }
-        if ends {
-            self.frame_ends(s);
+        if ends && let Err(fatal) = self.frame_ends(s) {
+            self.fail(fatal);
         }
     }
 }

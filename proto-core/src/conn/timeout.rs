@@ -1,6 +1,6 @@
 //! Time passes: what is due.
 
-use super::{Connection, Phase, Role, Timer, timer::earlier};
+use super::{Connection, Phase, Role, Timer, life::PACE, timer::earlier};
 use core::time::Duration;
 
 use crate::{CloseReason, Timestamp, error::ErrorCode, store::Which, stream::flag};
@@ -81,13 +81,16 @@ impl Connection {
 
     /// Ends the calls whose deadline has passed, and finds the next one.
     fn scan_deadlines(&mut self) {
+        let is_due = |at, now| if fault!("deadline_late") { at < now } else { at <= now };
+        let room = self.send_window.room();
         for s in self.slots.all() {
             let slot = &mut self.slots[s];
-            if slot.links.which == Which::Ready {
+            let enough = self.peer.room(slot).min(room) >= slot.out_len.min(PACE);
+            if enough && matches!(slot.links.which, Which::Ready | Which::Blocked) && self.role == Role::Server {
                 // The window came; the transport has its own deadline.
                 slot.stall = None;
             }
-            if slot.live && !slot.has(flag::CLOSED) && earlier(slot.deadline, slot.stall).is_some_and(|at| at <= self.now) {
+            if slot.live && !slot.has(flag::CLOSED) && earlier(slot.deadline, slot.stall).is_some_and(|at| is_due(at, self.now)) {
                 self.deadline_passed(s);
             }
         }

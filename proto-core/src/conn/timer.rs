@@ -63,7 +63,7 @@ impl Timers {
     /// Some call ends at `at`.
     #[inline]
     pub(crate) fn call(&mut self, at: Timestamp) {
-        if cfg!(pintle_fault = "timer_lost") {
+        if fault!("timer_lost") {
             return;
         }
         self.calls = earlier(self.calls, Some(at));

@@ -4,4 +4,4 @@ pub(crate) mod recv;
 pub(crate) mod window;
 
 pub(crate) use recv::{Credit, RecvBudget};
-pub(crate) use window::Window;
+pub(crate) use window::{MAX as MAX_WINDOW, Window};

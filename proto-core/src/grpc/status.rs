@@ -368,11 +368,12 @@ impl Status {
     #[must_use]
     pub(crate) fn with_snippet(self, body: &[u8]) -> Self {
         const MOST: usize = 256;
-        if body.is_empty() {
-            return self;
-        }
         let piece = String::from_utf8_lossy(&body[..body.len().min(MOST)]);
         let printable: String = piece.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        // A gRPC message without an octet, say: nothing to be read.
+        if printable.trim().is_empty() {
+            return self;
+        }
         self.with_text(&format!("; it begins: {printable}"))
     }
 

@@ -7,6 +7,7 @@ use super::memo::{Candidate, Memo};
 use super::static_table;
 use super::table::Table;
 use super::{DEFAULT_TABLE, LARGEST_TABLE, huffman, int};
+use crate::steps::Steps;
 
 /// A larger buffer for strings is given back at the end of the block that needed it.
 const KEEP_SCRATCH: usize = 4096;
@@ -27,6 +28,12 @@ pub trait Fields {
     /// One field, in the order of the block. Fields come before an error of the same block is found. To bound what a block may hold is up
     /// to the receiver (RFC 9113 §6.5.2 counts `name.len() + value.len() + 32` for each field): a block of few octets may hold many large fields.
     fn field(&mut self, tag: Tag, name: &[u8], value: &[u8]);
+
+    /// The block holds so much that it ends the connection, whatever else comes: decoding stops with [`DecodeError::Enough`]. Asked before each literal, which
+    /// costs time for each octet of its field, where an index costs little.
+    fn enough(&self) -> bool {
+        false
+    }
 }
 
 /// Decodes the field blocks of one direction of a connection.
@@ -45,6 +52,7 @@ pub struct Decoder {
     limit: usize,
     /// The next block has to lower the size.
     awaits_update: bool,
+    steps: Steps,
 }
 
 impl Decoder {
@@ -55,7 +63,15 @@ impl Decoder {
     pub fn new(max_table: usize) -> Self {
         let announced = max_table.min(LARGEST_TABLE);
         let limit = announced.max(DEFAULT_TABLE);
-        Self { table: Table::new(DEFAULT_TABLE), memo: Memo::new(), scratch: Vec::new(), announced, limit, awaits_update: false }
+        Self {
+            table: Table::new(DEFAULT_TABLE),
+            memo: Memo::new(),
+            scratch: Vec::new(),
+            announced,
+            limit,
+            awaits_update: false,
+            steps: Steps::new(),
+        }
     }
 
     /// The peer has acknowledged the SETTINGS with our table size. From now on it is the limit; a peer whose table is larger must begin its next block by
@@ -71,7 +87,7 @@ impl Decoder {
     /// Decodes one whole block, frames' fragments put together.
     ///
     /// # Errors
-    /// Any error is a connection error of type COMPRESSION_ERROR (RFC 9113 §4.3): the tables of both sides differ from here on, so that the decoder
+    /// Any error is a connection error (of type COMPRESSION_ERROR, RFC 9113 §4.3, but for [`DecodeError::Enough`]): the tables of both sides differ from here on, so that the decoder
     /// is of no more use.
     #[inline]
     pub fn decode<F: Fields>(&mut self, block: &[u8], out: &mut F) -> Result<(), DecodeError> {
@@ -80,6 +96,7 @@ impl Decoder {
             input = self.size_updates(input)?;
         }
         while let [first, rest @ ..] = input {
+            self.steps.add(1);
             match *first {
                 // An index of one octet.
                 first @ 0xbe..=0xfe => {
@@ -105,6 +122,12 @@ impl Decoder {
     #[must_use]
     pub fn generation(&self) -> u32 {
         self.table.generation()
+    }
+
+    /// Work done so far, of both its own and its table's.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn steps(&self) -> u64 {
+        self.steps.get() + self.table.steps()
     }
 
     /// Size of the dynamic table now, as RFC 7541 §4.1 counts it, in octets.
@@ -150,6 +173,9 @@ impl Decoder {
 
     #[inline(never)]
     fn literal<'b, F: Fields>(&mut self, first: u8, whole: &'b [u8], out: &mut F) -> Result<&'b [u8], DecodeError> {
+        if out.enough() {
+            return Err(DecodeError::Enough);
+        }
         let mut input = whole;
         let adds = first & 0x40 != 0;
         if !adds && first & 0x20 != 0 {
@@ -176,6 +202,7 @@ impl Decoder {
         let value = coded_value.decode(&mut self.scratch, name.scratch_end())?;
         let (name, value) = (name.octets(&self.scratch), value.octets(&self.scratch));
 
+        self.steps.octets(name.len() + value.len());
         let tag = out.classify(name, value);
         if adds {
             self.table.insert(tag.0, name, value);
@@ -298,6 +325,8 @@ pub enum DecodeError {
     SizeUpdateMisplaced,
     /// The table is larger than our SETTINGS, which the peer has acknowledged, and the block does not begin by lowering its size.
     SizeUpdateMissing,
+    /// The receiver wants no more of it ([`Fields::enough`]).
+    Enough,
 }
 
 impl fmt::Display for DecodeError {
@@ -310,6 +339,7 @@ impl fmt::Display for DecodeError {
             Self::HuffmanEos => "Huffman-coded string contains EOS",
             Self::SizeUpdateTooLarge => "dynamic table size above SETTINGS_HEADER_TABLE_SIZE",
             Self::SizeUpdateMisplaced => "dynamic table size update after the first field of a block",
+            Self::Enough => "field block larger than anybody may send",
             Self::SizeUpdateMissing => "no dynamic table size update after SETTINGS_HEADER_TABLE_SIZE was lowered",
         })
     }

@@ -57,7 +57,7 @@ impl Encoder {
     /// Begins a block: changes of the table's size since the last one come first, the smallest and then the last (RFC 7541 §4.2).
     #[inline]
     pub fn begin(&mut self, out: &mut Vec<u8>) {
-        if self.told != self.table.max() || self.lowest < self.told {
+        if (self.told != self.table.max() || self.lowest < self.told) && !fault!("table_update_lost") {
             self.tell_size(out);
         }
     }
@@ -91,6 +91,12 @@ impl Encoder {
     #[must_use]
     pub fn generation(&self) -> u32 {
         self.table.generation()
+    }
+
+    /// Work done so far in its table.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn steps(&self) -> u64 {
+        self.table.steps()
     }
 
     /// Size of the dynamic table now, as RFC 7541 §4.1 counts it, in octets.

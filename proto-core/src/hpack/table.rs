@@ -8,6 +8,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::LARGEST_TABLE;
+use crate::steps::Steps;
 
 /// Octets that an entry counts beyond its name and value (RFC 7541 §4.1).
 const OVERHEAD: usize = 32;
@@ -49,11 +50,27 @@ pub(super) struct Table {
     size: usize,
     max: usize,
     generation: u32,
+    steps: Steps,
 }
 
 impl Table {
     pub(super) const fn new(max: usize) -> Self {
-        Self { entries: Vec::new(), octets: Vec::new(), write: 0, newest: u32::MAX, count: 0, size: 0, max, generation: 0 }
+        Self {
+            entries: Vec::new(),
+            octets: Vec::new(),
+            write: 0,
+            newest: u32::MAX,
+            count: 0,
+            size: 0,
+            max,
+            generation: 0,
+            steps: Steps::new(),
+        }
+    }
+
+    #[cfg(any(test, feature = "testing"))]
+    pub(super) fn steps(&self) -> u64 {
+        self.steps.get()
     }
 
     pub(super) fn count(&self) -> usize {
@@ -125,12 +142,13 @@ impl Table {
     /// Inserts a field, after evicting what must go. One that is larger than the table only empties it (RFC 7541 §4.4).
     pub(super) fn insert(&mut self, word: u32, name: &[u8], value: &[u8]) {
         self.touch();
+        self.steps.octets(name.len() + value.len());
         let size = name.len() + value.len() + OVERHEAD;
         if size > self.max {
             self.evict_to(0);
             return;
         }
-        self.evict_to(self.max - size + if cfg!(pintle_fault = "eviction_late") { OVERHEAD } else { 0 });
+        self.evict_to(self.max - size + if fault!("eviction_late") { OVERHEAD } else { 0 });
         let mut entry = Entry { word, offset: 0, name_len: name.len() as u32, value_len: value.len() as u32 };
         let offset = self.make_room(entry.footprint());
         entry.offset = offset as u32;
@@ -175,6 +193,7 @@ impl Table {
 
     fn evict_to(&mut self, size: usize) {
         while self.size > size {
+            self.steps.add(1);
             let oldest = self.oldest().expect("a table with a size has entries");
             self.size -= oldest.len() + OVERHEAD;
             self.count -= 1;

@@ -15,6 +15,8 @@ pub(crate) enum Which {
     Opening,
     /// Has octets to send and stream window, but the connection's window is used up.
     Blocked,
+    /// Has octets to send, but its stream's window is used up.
+    Stalled,
 }
 
 #[derive(Debug, Clone, Copy)]

@@ -1,7 +1,7 @@
 //! The generational slab: slots are recycled with their buffers, ids of earlier users go stale.
 
 use super::NIL;
-use crate::stream::Slot;
+use crate::{steps::Steps, stream::Slot};
 use alloc::vec::Vec;
 use core::ops::{Index, IndexMut};
 
@@ -9,6 +9,8 @@ use core::ops::{Index, IndexMut};
 pub(crate) struct Slab {
     slots: Vec<Slot>,
     free: Vec<u32>,
+    /// Slots that were walked over.
+    pub(crate) steps: Steps,
 }
 
 impl Slab {
@@ -37,7 +39,7 @@ impl Slab {
         let slot = &mut self.slots[s as usize];
         debug_assert!(slot.live);
         slot.live = false;
-        slot.generation = slot.generation.wrapping_add(u32::from(!cfg!(pintle_fault = "stale_id_reuse")));
+        slot.generation = slot.generation.wrapping_add(u32::from(!fault!("stale_id_reuse")));
         slot.recycle();
         self.free.push(s);
     }
@@ -53,10 +55,12 @@ impl Slab {
 
     /// Every slot number, live or not.
     pub(crate) fn all(&self) -> core::ops::Range<u32> {
+        self.steps.add(self.slots.len());
         0..self.slots.len() as u32
     }
 
     pub(crate) fn live(&self) -> impl Iterator<Item = (u32, &Slot)> {
+        self.steps.add(self.slots.len());
         self.slots.iter().enumerate().filter(|(_, slot)| slot.live).map(|(s, slot)| (s as u32, slot))
     }
 }

@@ -4,4 +4,4 @@ mod raw;
 mod slot;
 
 pub use raw::{HttpRequest, Stream, StreamRecv};
-pub(crate) use slot::{Assembly, Ending, Inbound, LONE, Out, Slot, flag};
+pub(crate) use slot::{Assembly, Ending, Inbound, LONE, Out, STUCK, Slot, flag};

@@ -62,7 +62,7 @@ pub(crate) mod flag {
 /// A call with nothing queued may always queue a message up to this.
 pub(crate) const LONE: usize = 16 << 10;
 /// So many times the connection's send buffer may wait behind streams' windows before large messages wait at their senders.
-const STUCK: usize = 8;
+pub(crate) const STUCK: usize = 8;
 
 /// Something queued behind the head.
 #[derive(Debug)]
@@ -139,7 +139,7 @@ pub(crate) struct Slot {
     pub(crate) route: u32,
     pub(crate) token: Token,
     pub(crate) deadline: Option<Timestamp>,
-    /// Server: when a finished answer that waits for the peer's window is given up, and its octets at that time.
+    /// Server: when an answer that waits for the peer's window is given up, and the octets that must go out until then to put it off.
     pub(crate) stall: Option<Timestamp>,
     pub(crate) stall_len: usize,
 
@@ -157,9 +157,12 @@ pub(crate) struct Slot {
     pub(crate) backlog_credit: Credit,
     pub(crate) content_length: Option<u64>,
 
+    /// Counted from the peer's initial window: `Peer::window` has the whole.
     pub(crate) send_window: Window,
     pub(crate) out: Fifo<Out>,
     pub(crate) out_len: usize,
+    /// So many at the front of `out` are known not to be in the shared segment.
+    pub(crate) spilled: usize,
     /// Metadata of our head (client: custom metadata; server: initial metadata; raw: the fields).
     pub(crate) out_head: Metadata,
     /// Client: `:path`. Raw: unused.
@@ -208,6 +211,7 @@ impl Slot {
             send_window: Window::new(0),
             out: Fifo::new(),
             out_len: 0,
+            spilled: 0,
             out_head: Metadata::new(),
             path: Bytes::new(),
             http_status: 0,
@@ -252,6 +256,7 @@ impl Slot {
         self.demand = 0;
         self.content_length = None;
         self.out_len = 0;
+        self.spilled = 0;
         self.out_head.clear();
         self.metadata.clear();
         if self.extra_of == 0 {
@@ -274,18 +279,19 @@ impl Slot {
         self.out.slim();
     }
 
-    /// May a message of `len` octets be queued? `state`: of the sending half once it is.
+    /// May a message of `len` octets be queued? `state`: of the sending half once it is; `initial`: the peer's initial window.
     ///
     /// One message is always let in where only one may come, or where it is small: a call must not stand still because
     /// others do. Large ones wait while the transport is behind, and while very much is stuck behind streams' windows,
     /// unless their own stream's window takes them.
     #[inline]
-    pub(crate) fn admits(&self, len: usize, state: SendState, crowded: bool, queued: usize, cfg: &Config) -> bool {
+    pub(crate) fn admits(&self, len: usize, state: SendState, crowded: bool, queued: usize, initial: u32, cfg: &Config) -> bool {
         if self.out_len > 0 {
             return !crowded && self.out_len + len + 5 <= cfg.send_buffer as usize;
         }
-        let stuck = queued + len > STUCK * cfg.connection_send_buffer as usize;
-        state == SendState::Sent || len <= LONE || (!crowded && (!stuck || len + 5 <= self.send_window.room()))
+        // What waits counts, not the message: one that is larger than all of this must go some time.
+        let stuck = queued > STUCK * cfg.connection_send_buffer as usize;
+        state == SendState::Sent || len <= LONE || (!crowded && (!stuck || (len + 5) as i64 <= i64::from(initial) + self.send_window.get()))
     }
 
     /// Octets that it adds to `Connection::pressing`.

@@ -42,5 +42,5 @@ fields! {
     wide: recv_budget;
     flags: accept_http accept_unknown_methods secure;
     texts: authority user_agent;
-    times: handshake_timeout settings_timeout header_block_timeout write_timeout drain_ping_timeout permit_keepalive_time;
+    times: handshake_timeout settings_timeout header_block_timeout write_timeout stall_timeout held_stall_timeout drain_ping_timeout permit_keepalive_time;
 }

@@ -196,6 +196,24 @@ impl Pipe {
     pub const fn written(&self) -> u64 {
         self.written
     }
+
+    /// Nothing more is taken; what is on the way still arrives.
+    #[must_use]
+    pub const fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// Takes nothing more.
+    pub const fn close(&mut self) {
+        self.closed = true;
+    }
+
+    fn lose(&mut self) {
+        self.closed = true;
+        self.octets.clear();
+        self.on_the_way.clear();
+        self.arrived = 0;
+    }
 }
 
 /// Two pipes.
@@ -230,7 +248,20 @@ impl Link {
         }
     }
 
-    /// One direction has ended, so the transport has.
+    /// Ends both directions at once: what is on the way is lost, as after a reset of the transport.
+    pub fn lose(&mut self) {
+        for pipe in &mut self.pipes {
+            pipe.lose();
+        }
+    }
+
+    /// Both directions have ended.
+    #[must_use]
+    pub fn is_dead(&self) -> bool {
+        self.pipes.iter().all(|pipe| pipe.closed)
+    }
+
+    /// One direction has ended, so the transport soon has.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.pipes.iter().any(|pipe| pipe.closed)

@@ -10,6 +10,7 @@
 //! | [`echo`] | a service with all four shapes and its client |
 //! | [`Op`], [`World`] | operations on both ends, decodable from any octets, and the interpreter |
 //! | [`Model`] | what calls may do: a few lines that know nothing of HTTP/2 |
+//! | [`History`] | random operations to the end of a run, made smaller when they fail |
 //! | [`Places`] | the hard places that a run reached |
 //! | [`Probe`] | what a test may see of a connection's inside |
 //! | [`wire`], [`raw`] | frames and header blocks by hand, right or wrong, and a peer that speaks them |
@@ -17,6 +18,7 @@
 
 pub mod echo;
 mod fuzz;
+mod history;
 mod link;
 mod model;
 mod ops;
@@ -31,14 +33,17 @@ mod transcript;
 pub mod wire;
 mod world;
 
-pub use fuzz::{fuzz_client, fuzz_frame, fuzz_hpack, fuzz_ops, fuzz_server};
+#[cfg(feature = "record")]
+pub use fuzz::fuzz_tape;
+pub use fuzz::{OtherDecoder, fuzz_client, fuzz_frame, fuzz_hpack, fuzz_message, fuzz_metadata, fuzz_ops, fuzz_scanner, fuzz_server};
+pub use history::{History, Run};
 pub use link::{Cut, Link, LinkConfig, Pipe};
 pub use model::{CallModel, Model};
-pub use ops::{Op, Setting};
+pub use ops::{Jump, Op, Setting};
 pub use pair::{Pair, Step};
 pub use places::{Place, Places};
 pub use probe::{Probe, StreamProbe, TableProbe};
-pub use referee::{CLIENT, Referee, SERVER};
+pub use referee::{CLIENT, Excuses, HeaderBlock, Referee, SERVER};
 pub use rng::Rng;
 pub use shuttle::{Phase, Shuttle, pass};
 pub use transcript::Transcript;

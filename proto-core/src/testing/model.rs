@@ -21,6 +21,28 @@ pub struct CallModel {
     finished: Option<Code>,
     outcome: Option<Code>,
     server_over: bool,
+    /// By the end that did it: its stack reset the stream, with this error code.
+    reset: [Option<u32>; 2],
+}
+
+/// A server gives up an answer that nobody takes for so long (`Config::stall_timeout`), and one whose service goes on for so long.
+const STALL: u64 = 60;
+const HELD_STALL: u64 = 600;
+
+/// So many seconds have passed since a run began, at one second.
+const fn passed(now: Timestamp, seconds: u64) -> bool {
+    now.as_micros() >= (seconds + 1) * 1_000_000
+}
+
+/// What a client makes of RST_STREAM (PROTOCOL-HTTP2, "Errors").
+const fn code_of_reset(error: u32) -> Code {
+    match error {
+        7 => Code::Unavailable,
+        8 => Code::Cancelled,
+        0xb => Code::ResourceExhausted,
+        0xc => Code::PermissionDenied,
+        _ => Code::Internal,
+    }
 }
 
 impl CallModel {
@@ -28,6 +50,12 @@ impl CallModel {
     #[must_use]
     pub const fn sent(&self, end: usize) -> usize {
         self.sent[end].len()
+    }
+
+    /// What the service said of it while it was alive.
+    #[must_use]
+    pub const fn finished(&self) -> Option<Code> {
+        self.finished
     }
 
     /// When the client's side of it must be over.
@@ -56,14 +84,22 @@ impl CallModel {
 }
 
 /// All calls of one pair.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Model {
     /// By serial number.
     pub calls: Vec<CallModel>,
     /// The connection was closed, drained or lost: calls may end with UNAVAILABLE.
     pub disturbed: bool,
+    /// Largest message that each end takes.
+    pub largest: [u32; 2],
     /// What happened and must not, in words.
     pub faults: Vec<String>,
+}
+
+impl Default for Model {
+    fn default() -> Self {
+        Self { calls: Vec::new(), disturbed: false, largest: [u32::MAX; 2], faults: Vec::new() }
+    }
 }
 
 impl Model {
@@ -81,6 +117,7 @@ impl Model {
             finished: None,
             outcome: None,
             server_over: false,
+            reset: [None; 2],
         });
         self.calls.len() - 1
     }
@@ -106,6 +143,11 @@ impl Model {
             CLIENT => self.calls[serial].client_cancelled = true,
             _ => self.calls[serial].server_cancelled = true,
         }
+    }
+
+    /// The stack of one end reset the stream.
+    pub fn reset(&mut self, end: usize, serial: usize, error: u32) {
+        self.calls[serial].reset[end].get_or_insert(error);
     }
 
     /// The server accepted the call.
@@ -153,7 +195,11 @@ impl Model {
         let late = call.deadline.is_some_and(|deadline| deadline <= now);
         let explained = match code {
             Code::DeadlineExceeded => late,
-            Code::Cancelled => call.client_cancelled || late || disturbed,
+            Code::Cancelled => {
+                let client = call.client_cancelled || call.reset != [None; 2] || call.has_too_large(self.largest, SERVER);
+                client || late || disturbed || passed(now, HELD_STALL)
+            }
+            Code::ResourceExhausted => call.has_too_large(self.largest, CLIENT),
             _ => false,
         };
         if !explained {
@@ -164,7 +210,9 @@ impl Model {
     /// The client took the outcome; `unprocessed`: with the promise that no service has seen the call.
     pub fn outcome(&mut self, serial: usize, code: Code, unprocessed: bool, now: Timestamp) {
         let accepted = self.calls[serial].server_accepted;
-        if unprocessed && (accepted || code != Code::Unavailable) {
+        // A server that is made to say so after it has begun lies.
+        let lied = self.calls[serial].reset[SERVER] == Some(7);
+        if unprocessed && !lied && (accepted || code != Code::Unavailable) {
             self.faults.push(format!("call {serial}: unprocessed, with {code:?}, but accepted: {accepted}"));
         }
         // Refused streams are told to the application, which may repeat them.
@@ -175,14 +223,19 @@ impl Model {
             return;
         }
         let call = &self.calls[serial];
-        if !call.explains(code, now, disturbed) {
+        if !call.explains(code, now, disturbed, self.largest) {
             self.faults.push(format!("call {serial}: outcome {code:?} at {now:?} without a reason (disturbed: {disturbed}): {call:?}"));
         }
     }
 }
 
 impl CallModel {
-    fn explains(&self, code: Code, now: Timestamp, disturbed: bool) -> bool {
+    /// `sender` has sent a message that the other end does not take.
+    fn has_too_large(&self, largest: [u32; 2], sender: usize) -> bool {
+        self.sent[sender].iter().any(|&len| len > largest[1 - sender])
+    }
+
+    fn explains(&self, code: Code, now: Timestamp, disturbed: bool, largest: [u32; 2]) -> bool {
         let all_received = self.received[SERVER] == self.sent[SERVER].len();
         let late = self.deadline.is_some_and(|deadline| deadline <= now);
         let one_expected = self.sends_one(SERVER);
@@ -192,9 +245,16 @@ impl CallModel {
         if self.finished == Some(code) {
             return code != Code::Ok || (all_received && !wrong_count);
         }
+        if self.reset[SERVER].is_some_and(|error| code == code_of_reset(error)) || (self.reset[CLIENT].is_some() && code == Code::Internal)
+        {
+            return true;
+        }
         match code {
             Code::DeadlineExceeded => late,
-            Code::Cancelled => self.server_cancelled || late || disturbed,
+            Code::ResourceExhausted => self.has_too_large(largest, CLIENT) || self.has_too_large(largest, SERVER),
+            // A message of the server that was cut in the middle leaves no room for the status.
+            Code::Cancelled if self.has_too_large(largest, CLIENT) && !self.sent[SERVER].is_empty() => true,
+            Code::Cancelled => self.server_cancelled || late || disturbed || passed(now, STALL),
             Code::Unavailable => disturbed,
             // Cardinality (statuscodes.md); both codes are in use.
             Code::Unimplemented | Code::Internal => wrong_count || no_request,

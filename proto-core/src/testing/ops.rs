@@ -5,7 +5,7 @@ use super::{
     referee::{CLIENT, SERVER},
 };
 use crate::{Code, Shape};
-use alloc::vec::Vec;
+use alloc::{format, string::String, vec::Vec};
 
 /// One operation. Calls are named by a number that the interpreter takes modulo the calls there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +26,17 @@ pub enum Op {
         /// The call.
         call: u8,
         /// Octets, at most 300,000.
+        len: u32,
+    },
+    /// One end sends many messages of this length.
+    Burst {
+        /// The end.
+        end: usize,
+        /// The call.
+        call: u8,
+        /// How many.
+        n: u8,
+        /// Octets of each.
         len: u32,
     },
     /// One end takes what has come, at most this many messages.
@@ -89,8 +100,38 @@ pub enum Op {
         /// The sender.
         end: usize,
         /// How long.
-        ms: u8,
+        ms: u16,
     },
+    /// The clock jumps; whatever should have moved meanwhile has not.
+    Jump {
+        /// The call whose deadline it jumps to, where `to` is about one.
+        call: u8,
+        /// Where to.
+        to: Jump,
+    },
+    /// The stack of one end finds a fault in a stream and resets it.
+    Reset {
+        /// The end.
+        end: usize,
+        /// The call.
+        call: u8,
+        /// With this error code of HTTP/2.
+        error: u32,
+    },
+    /// The stack of one end finds a fault in the connection and ends it.
+    Fail {
+        /// The end.
+        end: usize,
+        /// With this error code of HTTP/2.
+        error: u32,
+    },
+    /// What `end` writes goes nowhere any more, and its peer sees the end of input.
+    CutHalf {
+        /// The end.
+        end: usize,
+    },
+    /// The link breaks, and what is on the way is lost.
+    Lose,
     /// `end` seems to send SETTINGS that change this value for the other's sending half.
     Slip {
         /// The seeming sender.
@@ -137,6 +178,29 @@ pub enum Setting {
     MaxStreams,
     /// SETTINGS_HEADER_TABLE_SIZE.
     HeaderTable,
+    /// SETTINGS_MAX_FRAME_SIZE.
+    MaxFrame,
+    /// SETTINGS_INITIAL_WINDOW_SIZE, twice in one frame: first 0, then the value.
+    WindowTwice,
+}
+
+/// Where the clock jumps to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Jump {
+    /// A microsecond before the deadline of a call.
+    Before,
+    /// The deadline of a call.
+    At,
+    /// A microsecond after it.
+    After,
+    /// The next timer of either end, whatever it is for.
+    Timer,
+    /// An hour later.
+    Far,
+}
+
+impl Jump {
+    const ALL: [Self; 5] = [Self::Before, Self::At, Self::After, Self::Timer, Self::Far];
 }
 
 impl Setting {
@@ -146,12 +210,24 @@ impl Setting {
         match self {
             Self::HeaderTable => 1,
             Self::MaxStreams => 3,
-            Self::InitialWindow => 4,
+            Self::InitialWindow | Self::WindowTwice => 4,
+            Self::MaxFrame => 5,
         }
     }
 }
 
 impl Op {
+    /// It as Rust source, for a test.
+    #[must_use]
+    pub fn source(&self) -> String {
+        let text = format!("Op::{self:?}");
+        // Only these fields have values of another type than a number.
+        ["shape: ", "code: ", "setting: ", "to: "]
+            .iter()
+            .zip(["Shape", "Code", "Setting", "Jump"])
+            .fold(text, |text, (field, of)| text.replace(field, &format!("{field}{of}::")))
+    }
+
     /// Octets of one encoded operation.
     pub const OCTETS: usize = 6;
 
@@ -167,6 +243,9 @@ impl Op {
         let [kind, a, b, c, d, e] = *octets;
         let end = if b & 1 == 0 { CLIENT } else { SERVER };
         let number = u32::from_be_bytes([0, c, d, e]);
+        if kind >= 224 {
+            return Self::decode_rare(2 * (kind - 224) + (b >> 7), end, [a, b, c, d]);
+        }
         match kind % 64 {
             0..=9 => Self::Step { n: a % 32 },
             10..=17 => Self::Start {
@@ -183,11 +262,29 @@ impl Op {
             53 => Self::Headers { call: a, flush: b & 1 == 1 },
             54..=55 => Self::Cancel { end, call: a },
             56..=57 => Self::Advance { ms: u16::from_be_bytes([c % 4, d]) },
-            58 => Self::Stall { end, ms: c % 50 },
+            58 => Self::Stall { end, ms: u16::from(c % 50) },
             59..=60 => slip(end, a, number),
             61 => Self::Noise { end, kind: a },
             62 => Self::Stale { end },
             _ => ending(end, a, u16::from(d) * 8),
+        }
+    }
+
+    fn decode_rare(kind: u8, end: usize, [a, _, c, d]: [u8; 4]) -> Self {
+        match kind {
+            0..=11 => Self::Jump { call: a, to: Jump::ALL[usize::from(c) % 3] },
+            12..=14 => Self::Jump { call: a, to: Jump::Timer },
+            15 => Self::Jump { call: a, to: Jump::Far },
+            16..=31 => Self::Reset { end, call: a, error: u32::from(c % 16) },
+            32..=33 => Self::Stall { end, ms: u16::from_be_bytes([c % 64, d]) },
+            34..=37 => Self::Slip { end, setting: Setting::MaxFrame, value: 16_384 + u32::from(c) * 256 },
+            38..=43 => Self::Slip { end, setting: Setting::WindowTwice, value: u32::from_be_bytes([0, 0, c, d]) },
+            44..=51 => Self::Burst { end, call: a, n: c % 128, len: u32::from(d) },
+            52..=59 => Self::Noise { end, kind: a },
+            60 => Self::Fail { end, error: u32::from(c % 16) },
+            61 => Self::CutHalf { end },
+            62 => Self::Lose,
+            _ => Self::Drain { end, ms: 0 },
         }
     }
 
@@ -196,6 +293,8 @@ impl Op {
     pub const fn is_gentle(&self) -> bool {
         match self {
             Self::Drain { .. } | Self::Close { .. } | Self::Cut | Self::Cancel { .. } => false,
+            Self::Reset { .. } | Self::Fail { .. } | Self::CutHalf { .. } | Self::Lose | Self::Jump { .. } => false,
+            Self::Stall { ms, .. } => *ms < 1_000,
             Self::Start { deadline_ms, .. } => *deadline_ms == 0,
             _ => true,
         }
@@ -207,6 +306,15 @@ impl Op {
         match self {
             Self::Stale { .. } => Some(Place::StaleId),
             Self::Slip { setting: Setting::HeaderTable, .. } => Some(Place::TableResized),
+            Self::Slip { setting: Setting::MaxFrame, .. } => Some(Place::FrameLimitChanged),
+            Self::Slip { setting: Setting::WindowTwice, .. } => Some(Place::SettingTwice),
+            Self::Slip { setting: Setting::InitialWindow, value: 0, .. } => Some(Place::WindowZero),
+            Self::Slip { setting: Setting::MaxStreams, value: 0, .. } => Some(Place::NoStreamsForAWhile),
+            Self::Stall { ms: 2_000.., .. } => Some(Place::LongStall),
+            Self::Jump { to: Jump::Far, .. } => Some(Place::FarJump),
+            Self::Fail { .. } => Some(Place::ConnectionFailed),
+            Self::CutHalf { .. } => Some(Place::HalfClosed),
+            Self::Lose => Some(Place::OctetsLost),
             _ => None,
         }
     }

@@ -212,7 +212,7 @@ impl Pair {
         for end in [CLIENT, SERVER] {
             moved |= self.write(end);
             moved |= self.read(end);
-            if self.ends[end].conn.is_finished() && self.ends[end].popped.is_empty() && !self.link.is_closed() {
+            if self.ends[end].conn.is_finished() && self.ends[end].popped.is_empty() && !self.link.is_dead() {
                 // A driver drops the transport of a connection that is finished.
                 self.link.close();
                 moved = true;
@@ -246,6 +246,10 @@ impl Pair {
     fn write(&mut self, end: usize) -> bool {
         let mut moved = false;
         loop {
+            if self.link.from(end).is_closed() {
+                // Its write fails.
+                self.ends[end].popped.clear();
+            }
             let room = self.link.from(end).room();
             let wanted = !self.ends[end].popped.is_empty() || self.ends[end].conn.wants().write;
             if wanted && room == 0 && !self.link.is_closed() {
@@ -261,6 +265,7 @@ impl Pair {
             self.transcript.note(format_args!("{} {} writes {}", self.now.as_micros(), name(end), self.scratch.len()));
             self.transcript.octets(&self.scratch);
             let mut line = Vec::new();
+            self.referee.now = self.now;
             self.referee.written(end, &self.scratch, &mut line);
             self.link.from(end).push(self.now, &line);
         }
@@ -331,7 +336,7 @@ impl Pair {
                 return moved;
             }
             if waiting == 0 {
-                let ended = self.link.is_closed() && self.link.to(end).is_empty() && !self.ends[end].eof;
+                let ended = self.link.to(end).is_closed() && self.link.to(end).is_empty() && !self.ends[end].eof;
                 if ended {
                     self.ends[end].eof = true;
                     self.ends[end].conn.recv_eof(self.now);
@@ -342,7 +347,8 @@ impl Pair {
             self.scratch.clear();
             self.link.to(end).read(self.now, usize::MAX, &mut self.scratch);
             let octets = core::mem::take(&mut self.scratch);
-            self.referee.arrived(1 - end, &octets);
+            let idle = self.ends[end].popped.is_empty() && self.ends[end].conn.staged() == 0;
+            self.referee.arrived(1 - end, &octets, idle);
             self.give(end, &octets);
             self.scratch = octets;
         }

@@ -77,6 +77,44 @@ places! {
     ManyFramesInOneRead,
     /// A frame was cut by a read.
     FrameCut,
+    /// A PING was answered.
+    PingAnswered,
+    /// The second GOAWAY of a drain.
+    SecondGoaway,
+    /// A server's stack reset a stream, with any code.
+    ResetByServer,
+    /// A client's stack reset a stream, with any code.
+    ResetByClient,
+    /// A stack ended its connection with an error code.
+    ConnectionFailed,
+    /// One direction of the link ended.
+    HalfClosed,
+    /// The link ended, and what was on the way was lost.
+    OctetsLost,
+    /// The clock stood just before a deadline, and nothing was to happen.
+    JustBeforeDeadline,
+    /// The clock stood at a deadline.
+    AtDeadline,
+    /// The clock jumped over hours.
+    FarJump,
+    /// Nothing arrived for seconds.
+    LongStall,
+    /// A client was told that it may open no stream, and later that it may.
+    NoStreamsForAWhile,
+    /// An initial window of 0.
+    WindowZero,
+    /// SETTINGS_MAX_FRAME_SIZE was changed.
+    FrameLimitChanged,
+    /// One SETTINGS frame had two values for the same thing.
+    SettingTwice,
+    /// A message was larger than the receiver takes.
+    MessageTooLarge,
+    /// A frame came for a stream that was over.
+    FrameForClosedStream,
+    /// All calls over, the connection open: compared, nothing left behind.
+    RestCompared,
+    /// All calls over, the connection ended: nothing left behind.
+    EndCompared,
 }
 
 /// How often each place was reached.

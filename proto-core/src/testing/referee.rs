@@ -1,10 +1,13 @@
 //! Stands on the wire between two connections and knows the rules by itself: windows, stream states,
 //! limits. It can also slip frames in, which no connection of ours would send by itself.
 
+mod rules;
+
 use super::{
     places::{Place, Places},
     wire::*,
 };
+use crate::Timestamp;
 use alloc::{
     collections::{BTreeMap, VecDeque},
     format,
@@ -23,6 +26,7 @@ struct Limits {
     initial_window: u32,
     max_frame: u32,
     max_streams: u32,
+    table: u32,
 }
 
 /// One end as a sender.
@@ -44,12 +48,48 @@ struct End {
     in_block: Option<u32>,
     first: bool,
     goaway: Option<u32>,
+    /// When GOAWAY with the highest id went out: a drain waits for a round trip then.
+    drain_began: Option<Timestamp>,
+    /// A PING's acknowledgement has reached this end since.
+    round_trip: bool,
+    /// GOAWAY reached this end while it had nothing staged: from here on it opens no stream.
+    no_more_streams: bool,
+    /// SETTINGS reached this end while it had nothing staged: their acknowledgement goes ahead of everything new.
+    ack_first: bool,
+    /// Payloads of the PINGs that have reached this end and are not answered.
+    pings: VecDeque<Vec<u8>>,
+    /// Size of the HPACK table that this end has told its peer.
+    table: u32,
     frames: [u64; 16],
+}
+
+/// A whole header block, as it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeaderBlock {
+    /// Its sender.
+    pub end: usize,
+    /// Its stream.
+    pub stream: u32,
+    /// It ends the stream.
+    pub ends_stream: bool,
+    /// HPACK.
+    pub octets: Vec<u8>,
+}
+
+/// What an endpoint was made to do, so that the wire may show it.
+#[derive(Debug, Clone, Default)]
+pub struct Excuses {
+    /// Streams that were reset with an error code on purpose.
+    pub resets: Vec<(u32, u32)>,
+    /// The connection was failed on purpose.
+    pub failed: bool,
+    /// When it was told to drain, where that is known: GOAWAY may be written later.
+    pub drained: Option<Timestamp>,
 }
 
 impl End {
     fn new() -> Self {
-        let defaults = Limits { initial_window: 65_535, max_frame: 16_384, max_streams: u32::MAX };
+        let defaults = Limits { initial_window: 65_535, max_frame: 16_384, max_streams: u32::MAX, table: 4_096 };
         Self {
             acknowledged: defaults,
             pending: VecDeque::new(),
@@ -60,6 +100,12 @@ impl End {
             in_block: None,
             first: true,
             goaway: None,
+            drain_began: None,
+            round_trip: false,
+            no_more_streams: false,
+            ack_first: false,
+            pings: VecDeque::new(),
+            table: 4_096,
             frames: [0; 16],
         }
     }
@@ -70,6 +116,7 @@ impl End {
             initial_window: most.initial_window.max(next.initial_window),
             max_frame: most.max_frame.max(next.max_frame),
             max_streams: most.max_streams.max(next.max_streams),
+            table: most.table.max(next.table),
         })
     }
 }
@@ -78,8 +125,11 @@ impl End {
 #[derive(Debug, Default)]
 struct Stream {
     sent: [i64; 2],
+    /// What WINDOW_UPDATE brought to this end, and what this end sent of it.
     credit: [i64; 2],
+    given: [i64; 2],
     heads: [u32; 2],
+    opening_arrived: bool,
     ended: [bool; 2],
     end_arrived: [bool; 2],
     reset: [bool; 2],
@@ -108,6 +158,14 @@ pub struct Referee {
     owed_acks: [VecDeque<bool>; 2],
     /// Largest connection window that each end may grant.
     window_limits: [i64; 2],
+    /// The virtual time.
+    pub now: Timestamp,
+    /// By the end that was made to.
+    pub excuses: [Excuses; 2],
+    /// Every header block, for who has a decoder of his own; `None`: they are not kept.
+    pub blocks: Option<Vec<HeaderBlock>>,
+    /// The block that is being written.
+    block: [Vec<u8>; 2],
     /// Broken rules, in words.
     pub violations: Vec<String>,
     /// Situations seen on the wire.
@@ -132,6 +190,10 @@ impl Referee {
             slips: [VecDeque::new(), VecDeque::new()],
             owed_acks: [VecDeque::new(), VecDeque::new()],
             window_limits,
+            now: Timestamp::from_micros(0),
+            excuses: [Excuses::default(), Excuses::default()],
+            blocks: None,
+            block: [Vec::new(), Vec::new()],
             violations: Vec::new(),
             places: Places::default(),
         }
@@ -161,8 +223,8 @@ impl Referee {
         self.outgoing[end] = cutter;
     }
 
-    /// `octets` from `end` have reached the other end.
-    pub fn arrived(&mut self, end: usize, octets: &[u8]) {
+    /// `octets` from `end` have reached the other end, which had nothing staged if `idle`.
+    pub fn arrived(&mut self, end: usize, octets: &[u8], idle: bool) {
         let mut cutter = core::mem::replace(&mut self.incoming[end], Cutter::new(false));
         let mut frames = 0;
         cutter.push(octets, |part| match part {
@@ -170,7 +232,7 @@ impl Referee {
             Part::Head(head) if head.kind == DATA => self.ends[end].arrived += i64::from(head.len),
             Part::End(head, body) => {
                 frames += 1;
-                self.note_arrival(end, head, body);
+                self.note_arrival(end, head, body, idle);
             }
             _ => {}
         });
@@ -220,6 +282,15 @@ impl Referee {
         Some(i64::from(self.ends[end].limits().initial_window) + state.credit[end] - state.sent[end])
     }
 
+    /// One of the streams that are over for both ends, by the wire.
+    #[must_use]
+    pub fn closed_stream(&self, number: usize) -> Option<u32> {
+        let over = |(_, stream): &(&u32, &Stream)| stream.end_arrived == [true; 2] || stream.reset_arrived == [true; 2];
+        let streams = self.streams.iter().filter(over);
+        let count = streams.clone().count();
+        streams.map(|(&id, _)| id).nth(number % count.max(1))
+    }
+
     /// Frames of `kind` that `end` has sent.
     #[must_use]
     pub fn frames(&self, end: usize, kind: u8) -> u64 {
@@ -233,6 +304,7 @@ impl Referee {
 
     fn judge(&mut self, end: usize, head: Head, body: &[u8]) {
         self.ends[end].frames[usize::from(head.kind & 15)] += 1;
+        self.judge_form(end, head);
         if core::mem::replace(&mut self.ends[end].first, false) && (head.kind != SETTINGS || head.has(ACK)) {
             self.broken(end, head, "the first frame must be SETTINGS (RFC 9113 §3.4)");
         }
@@ -248,27 +320,35 @@ impl Referee {
         }
         match head.kind {
             DATA => self.judge_data(end, head),
-            HEADERS => self.judge_headers(end, head),
+            HEADERS => {
+                self.judge_headers(end, head);
+                self.judge_block(end, head, body);
+            }
             CONTINUATION => {
                 self.places.hit(Place::Continuation);
                 if head.has(END_HEADERS) {
                     self.ends[end].in_block = None;
                 }
+                self.judge_block(end, head, body);
             }
             RST_STREAM => self.judge_reset(end, head, word(body, 0)),
             WINDOW_UPDATE => self.judge_window_update(end, head, i64::from(word(body, 0))),
-            GOAWAY => {
-                let last = word(body, 0);
-                if self.ends[end].goaway.is_some_and(|before| last > before) {
-                    self.broken(end, head, "the last stream id must not grow (§6.8)");
+            GOAWAY => self.judge_goaway(end, head, body),
+            SETTINGS if head.has(ACK) => {
+                self.ends[end].ack_first = false;
+                match self.ends[end].pending.pop_front() {
+                    Some(limits) => self.ends[end].acknowledged = limits,
+                    None => self.broken(end, head, "there is nothing to acknowledge (§6.5.3)"),
                 }
-                self.ends[end].goaway = Some(last);
             }
-            SETTINGS if head.has(ACK) => match self.ends[end].pending.pop_front() {
-                Some(limits) => self.ends[end].acknowledged = limits,
-                None => self.broken(end, head, "there is nothing to acknowledge (§6.5.3)"),
-            },
-            SETTINGS | PING => {}
+            SETTINGS => self.judge_settings(end, head, body),
+            PING if head.has(ACK) => {
+                self.places.hit(Place::PingAnswered);
+                if self.ends[end].pings.pop_front().as_deref() != Some(body) {
+                    self.broken(end, head, "no PING had this payload (§6.7)");
+                }
+            }
+            PING => {}
             _ => self.broken(end, head, "we send no such frame"),
         }
     }
@@ -298,6 +378,9 @@ impl Referee {
         stream.sent[end] += len;
         stream.ended[end] |= head.ends_stream();
         let (window, headless) = (initial + stream.credit[end] - stream.sent[end], stream.heads[end] == 0);
+        if len == 0 && !head.has(END_STREAM) {
+            self.broken(end, head, "empty, and it ends nothing (§10.5)");
+        }
         if len > 0 && (window < 0 || self.connection_window(end) < 0) {
             self.broken(end, head, "more than the window (§6.9.1)");
         }
@@ -317,12 +400,16 @@ impl Referee {
             self.ends[end].in_block = Some(head.stream);
         }
         let Some(stream) = self.streams.get_mut(&head.stream) else { return };
+        let unseen = end == SERVER && !stream.opening_arrived;
         stream.heads[end] += 1;
         stream.ended[end] |= head.ends_stream();
         let (first, trailers) = (stream.heads[end] == 1, stream.heads[end] > 1);
         let early = end == SERVER && head.ends_stream() && !stream.ended[CLIENT] && !stream.reset[CLIENT];
         self.places.hit_if(end == SERVER && first && head.ends_stream(), Place::TrailersOnly);
         self.places.hit_if(early, Place::EarlyAnswer);
+        if unseen {
+            self.broken(end, head, "before the stream's first HEADERS have arrived (§5.1)");
+        }
         if trailers && !head.ends_stream() {
             self.broken(end, head, "trailers must end the stream (§8.1)");
         }
@@ -336,6 +423,9 @@ impl Referee {
         if open as u64 >= u64::from(self.ends[CLIENT].limits().max_streams) {
             self.broken(CLIENT, head, "more streams than the peer allows (§5.1.2)");
         }
+        if self.ends[CLIENT].no_more_streams {
+            self.broken(CLIENT, head, "a new stream after GOAWAY (§6.8)");
+        }
         let server = &self.ends[SERVER];
         // One that was framed before GOAWAY came may still be written after it: no rule is broken.
         self.places.hit_if(server.goaway.is_some(), Place::GoawayRace);
@@ -345,10 +435,23 @@ impl Referee {
         if !self.streams.contains_key(&head.stream) {
             return self.broken(end, head, "on an idle stream (§5.1)");
         }
+        let excuse = self.excuses[end].resets.iter().position(|reset| *reset == (head.stream, code));
+        match (excuse, code) {
+            (Some(at), _) => _ = self.excuses[end].resets.swap_remove(at),
+            (None, 0 | 8) => {}
+            (None, 7) if end == SERVER => {}
+            _ => self.broken(end, head, &format!("a stream between correct peers fails with code {code}")),
+        }
         self.places.hit_if(end == SERVER && code == 7, Place::StreamRefused);
         self.places.hit_if(end == CLIENT && code == 8, Place::CancelledOnWire);
-        if let Some(stream) = self.streams.get_mut(&head.stream) {
-            stream.reset[end] = true;
+        let Some(stream) = self.streams.get_mut(&head.stream) else { return };
+        let (again, answers) = (stream.reset[end], excuse.is_none() && end == SERVER && stream.heads[SERVER] > 0);
+        stream.reset[end] = true;
+        if again {
+            self.broken(end, head, "a second time (§5.4.2)");
+        }
+        if answers && code == 7 {
+            self.broken(end, head, "a stream is refused that was answered (§8.7)");
         }
     }
 
@@ -357,7 +460,13 @@ impl Referee {
             self.broken(end, head, "an increment of 0 (§6.9)");
         }
         if head.stream != 0 {
-            return self.judge_state(end, head);
+            self.judge_state(end, head);
+            let Some(stream) = self.streams.get_mut(&head.stream) else { return };
+            stream.given[end] += increment;
+            if stream.given[end] + i64::from(self.ends[1 - end].limits().initial_window) - stream.sent[1 - end] > i64::from(i32::MAX) {
+                self.broken(end, head, "a stream's window exceeds 2^31-1 (§6.9.1)");
+            }
+            return;
         }
         self.ends[end].given += increment;
         if self.ends[end].given - self.ends[1 - end].arrived > self.window_limits[end] {
@@ -365,13 +474,16 @@ impl Referee {
         }
     }
 
-    fn note_arrival(&mut self, from: usize, head: Head, body: &[u8]) {
+    fn note_arrival(&mut self, from: usize, head: Head, body: &[u8], idle: bool) {
         let to = 1 - from;
+        self.ends[to].ack_first |= idle && head.kind == SETTINGS && !head.has(ACK);
+        self.ends[to].no_more_streams |= idle && head.kind == GOAWAY;
         match head.kind {
             SETTINGS if !head.has(ACK) => {
                 let mut limits = self.ends[to].pending.back().copied().unwrap_or(self.ends[to].acknowledged);
                 for (id, value) in entries(body) {
                     match id {
+                        1 => limits.table = value,
                         3 => limits.max_streams = value,
                         4 => limits.initial_window = value,
                         5 => limits.max_frame = value,
@@ -381,12 +493,15 @@ impl Referee {
                 self.ends[to].pending.push_back(limits);
             }
             WINDOW_UPDATE if head.stream == 0 => self.ends[to].credit += i64::from(word(body, 0)),
+            PING if head.has(ACK) => self.ends[to].round_trip = true,
+            PING => self.ends[to].pings.push_back(body.to_vec()),
             _ => {}
         }
         let Some(stream) = self.streams.get_mut(&head.stream) else { return };
         match head.kind {
             WINDOW_UPDATE => stream.credit[to] += i64::from(word(body, 0)),
             RST_STREAM => stream.reset_arrived[from] = true,
+            HEADERS if from == CLIENT => stream.opening_arrived = true,
             _ => {}
         }
         stream.end_arrived[from] |= head.ends_stream();
@@ -401,7 +516,7 @@ mod tests {
     fn write(referee: &mut Referee, end: usize, octets: &[u8]) -> Vec<u8> {
         let mut line = Vec::new();
         referee.written(end, octets, &mut line);
-        referee.arrived(end, &line);
+        referee.arrived(end, &line, true);
         line
     }
 
@@ -442,7 +557,7 @@ mod tests {
         let mut line = Vec::new();
         referee.slip(SERVER, settings(&[(4, 2)]), &mut line);
         assert_eq!(line, settings(&[(4, 2)]));
-        referee.arrived(SERVER, &line);
+        referee.arrived(SERVER, &line, true);
         assert_eq!(referee.stream_window(CLIENT, 1), Some(10), "the old window stands until the acknowledgement");
         assert_eq!(write(&mut referee, CLIENT, &settings_ack()), b"");
         assert_eq!(referee.stream_window(CLIENT, 1), Some(2));

@@ -1,6 +1,9 @@
 //! Carries out operations on a pair and compares what happens with the model.
 
+mod acts;
 mod rest;
+
+use acts::Acts;
 
 use super::{
     echo::{self, METHODS, pattern, shape_number},
@@ -11,7 +14,6 @@ use super::{
     places::{Place, Places},
     referee::{CLIENT, SERVER},
     rng::{Rng, mix},
-    wire,
 };
 use crate::{CallId, CallOptions, Code, Config, Event, Metadata, Payload, Recv, RequestHead, SendError, Shape, StartError, Status, Token};
 use alloc::{collections::VecDeque, format, string::String, vec::Vec};
@@ -53,6 +55,9 @@ pub struct World {
     octets: u64,
     slips: u32,
     slipped: Vec<(usize, Setting)>,
+    /// PINGs slipped to the server: it minds them.
+    pings: u32,
+    acts: Acts,
     broken: Vec<String>,
 }
 
@@ -74,12 +79,34 @@ impl World {
         config
     }
 
+    /// The same, with limits that are unusual.
+    #[must_use]
+    pub fn wide_config(rng: &mut Rng) -> Config {
+        let mut config = Self::config(rng);
+        config.initial_window = rng.pick(&[config.initial_window, config.initial_window, config.initial_window, 30_000, 1_024]);
+        config.max_recv_message = rng.pick(&[4 << 20, 4 << 20, 4 << 20, 100_000]);
+        config.connection_send_buffer = rng.pick(&[1 << 20, 1 << 20, 20_000, 20_000]);
+        config.max_queued_calls = rng.pick(&[10_000, 10_000, 10_000, 2]);
+        config.recv_budget = u64::from(config.max_concurrent_streams) * u64::from(config.initial_window) + (4 << 20);
+        config
+    }
+
+    /// Two fresh connections of unusual configurations over any link.
+    #[must_use]
+    pub fn random(seed: u64) -> Self {
+        let mut rng = Rng::new(seed);
+        let link = LinkConfig::random(&mut rng);
+        let configs = [Self::wide_config(&mut rng), Self::wide_config(&mut rng)];
+        Self::new(configs, link, rng.next_u64())
+    }
+
     /// Two fresh connections.
     #[must_use]
     pub fn new(configs: [Config; 2], link: LinkConfig, seed: u64) -> Self {
+        let largest = [configs[CLIENT].max_recv_message, configs[SERVER].max_recv_message];
         Self {
             pair: Pair::new([&configs[CLIENT], &configs[SERVER]], echo::routes(), link, seed),
-            model: Model::default(),
+            model: Model { largest, ..Model::default() },
             configs,
             calls: Vec::new(),
             incoming: VecDeque::new(),
@@ -87,6 +114,8 @@ impl World {
             octets: 0,
             slips: 0,
             slipped: Vec::new(),
+            pings: 0,
+            acts: Acts::default(),
             broken: Vec::new(),
         }
     }
@@ -128,6 +157,9 @@ impl World {
             Op::Start { .. } if self.calls.len() >= MOST_CALLS => {}
             Op::Start { shape, metadata, deadline_ms } => self.start(shape, metadata, deadline_ms),
             Op::Send { end, call, len } => self.on_call(end, call, |world, serial, id| world.send(end, serial, id, len)),
+            Op::Burst { end, call, n, len } => {
+                self.on_call(end, call, |world, serial, id| (0..n).for_each(|_| world.send(end, serial, id, len)))
+            }
             Op::Recv { end, call, most } => self.on_call(end, call, |world, serial, id| world.recv(end, serial, id, usize::from(most))),
             Op::Demand { end, call, n } => self.on_call(end, call, |world, _, id| {
                 if let Ok(mut view) = world.pair.conn(end).call(id) {
@@ -158,20 +190,38 @@ impl World {
             Op::Slip { end, setting, value } => self.slip(end, setting, value),
             Op::Noise { end, kind } => self.noise(end, kind),
             Op::Stale { end } => self.touch_stale(end),
+            Op::Jump { call, to } => self.jump(call, to),
+            Op::Reset { end, call, error } => self.on_call(end, call, |world, serial, id| world.reset(end, serial, id, error)),
+            Op::Fail { end, error } => {
+                if self.pair.conn(end).break_connection(error) {
+                    self.disturb(end);
+                    self.acts.failed[end] = Some(error);
+                    self.pair.referee.excuses[end].failed = true;
+                }
+            }
+            Op::CutHalf { end } => {
+                self.cut();
+                self.pair.link().from(end).close();
+            }
+            Op::Lose => {
+                self.cut();
+                self.pair.link().lose();
+            }
             Op::Drain { end, ms } => {
-                self.model.disturbed = true;
+                self.disturb(end);
                 self.pair.hit(Place::DrainedWithCalls);
                 let limit = (ms > 0).then(|| Duration::from_millis(u64::from(ms)));
                 let now = self.pair.now();
+                self.pair.referee.excuses[end].drained.get_or_insert(now);
                 self.pair.conn(end).drain(now, limit);
             }
             Op::Close { end } => {
-                self.model.disturbed = true;
+                self.disturb(end);
                 let now = self.pair.now();
                 self.pair.conn(end).close(now);
             }
             Op::Cut => {
-                self.model.disturbed = true;
+                self.cut();
                 self.pair.hit(Place::ClosedMidCall);
                 self.pair.link().close();
             }
@@ -215,6 +265,7 @@ impl World {
                 self.calls.push([Half { id: Some(id), readable: true, ..Half::default() }, Half::default()]);
             }
             Err(StartError::Draining | StartError::Closed) if self.model.disturbed => {}
+            Err(StartError::AtCapacity) if self.pair.probe(CLIENT).queued_calls >= self.configs[CLIENT].max_queued_calls => {}
             Err(error) => self.broken.push(format!("start: {error:?}")),
         }
     }
@@ -256,6 +307,9 @@ impl World {
                 if len == 0 {
                     self.pair.hit(Place::EmptyMessage);
                 }
+                if len > self.configs[1 - end].max_recv_message {
+                    self.pair.hit(Place::MessageTooLarge);
+                }
                 if len > self.configs[1 - end].initial_window {
                     self.pair.hit(Place::MessageAboveWindow);
                 }
@@ -286,6 +340,8 @@ impl World {
                     return;
                 }
                 Recv::End if end == SERVER => {
+                    // The call may have been cut short by what was behind the last message; an event says so.
+                    self.events();
                     self.calls[serial][SERVER].ended = true;
                     self.model.server_end(serial);
                 }
@@ -327,6 +383,8 @@ impl World {
             && view.close_send().is_ok()
         {
             self.model.closed(serial);
+            // It sends no more, so it waits for nothing.
+            self.calls[serial][CLIENT].blocked = false;
         }
     }
 
@@ -355,41 +413,6 @@ impl World {
         self.pair.probe(CLIENT).streams.iter().any(|stream| stream.call == Some(id))
     }
 
-    fn slip(&mut self, end: usize, setting: Setting, value: u32) {
-        if self.slips == MOST_SLIPS || (setting == Setting::MaxStreams && end == CLIENT) {
-            return;
-        }
-        self.slips += 1;
-        self.slipped.push((end, setting));
-        // The real receiver holds the other to its real limits.
-        let value = value.min(self.original(end, setting));
-        self.pair.slip(end, wire::settings(&[(setting.id(), value)]));
-    }
-
-    /// What the slipped values were before.
-    fn original(&self, end: usize, setting: Setting) -> u32 {
-        let config = &self.configs[end];
-        match setting {
-            Setting::InitialWindow => config.initial_window,
-            Setting::MaxStreams => config.max_concurrent_streams,
-            Setting::HeaderTable => config.header_table,
-        }
-    }
-
-    fn noise(&mut self, end: usize, kind: u8) {
-        if self.slips == MOST_SLIPS {
-            return;
-        }
-        self.slips += 1;
-        let frame = match kind % 4 {
-            0 => wire::frame(0x0a, 0xff, 0, b"\x00\x01A"),
-            1 => wire::frame(0x40 + (kind >> 2), 0, 1, &[7; 100]),
-            2 => wire::frame(wire::PRIORITY, 0, 1 + 2 * u32::from(kind), &[0, 0, 0, 0, 9]),
-            _ => wire::settings(&[(0x1234, 5)]),
-        };
-        self.pair.slip(end, frame);
-    }
-
     fn touch_stale(&mut self, end: usize) {
         for &(owner, id) in &self.stale {
             if owner == end && self.pair.conn(end).call(id).is_ok() {
@@ -404,6 +427,10 @@ impl World {
     /// Takes every event of both ends.
     fn events(&mut self) {
         for end in [CLIENT, SERVER] {
+            // The events of its calls come ahead of its own.
+            if self.pair.conn(end).close_reason().is_some() && !core::mem::replace(&mut self.acts.over[end], true) {
+                self.closed(end);
+            }
             while let Some(event) = self.pair.poll_event(end) {
                 self.on_event(end, event);
             }
@@ -434,7 +461,8 @@ impl World {
                 }
             }
             Event::Headers { .. } | Event::Available => {}
-            Event::Draining | Event::Closed if self.model.disturbed => {}
+            Event::Closed if self.acts.over[end] => {}
+            Event::Draining if self.model.disturbed || self.is_late() => {}
             other => self.broken.push(format!("end {end}: {other:?} out of nothing")),
         }
     }

@@ -1,47 +1,239 @@
-//! What every attack needs: a flood, how it ends, and what it cost the heap.
-#![allow(dead_code, reason = "each test program uses its part")]
+//! What every attack needs: how large it is, how it must end, what it may cost in octets of heap and in steps of work.
 
 use super::{
     heap::{Use, measure},
     peer::Peer,
 };
-use pintle_core::{CloseReason, Endpoint, ErrorCode};
+use pintle_core::{
+    CallId, CloseReason, Config, Endpoint, ErrorCode, Event, Status, Token,
+    testing::{Cut, raw::REQUEST, wire::*},
+};
 
 pub(crate) const KIB: usize = 1 << 10;
 pub(crate) const MIB: usize = 1 << 20;
+/// Streams that are open before an attack begins have lower ids than its own, which begin here.
+pub(crate) const FIRST: u32 = 1_001;
 
-/// Feeds `octets` again and again until the connection closes or `most` rounds have passed; output is read where `reads`. Returns the rounds.
-pub(crate) fn flood(peer: &mut Peer, most: usize, reads: bool, mut octets: impl FnMut(usize) -> Vec<u8>) -> usize {
-    for round in 0..most {
-        if peer.conn.close_reason().is_some() {
-            return round;
-        }
-        if peer.conn.wants().read {
-            peer.send(&octets(round));
-        } else if !reads {
-            // The second answer to output that nobody takes: reads stop, and the write timer ends it.
-            return round;
-        }
-        if reads {
-            peer.output_octets();
-        }
-    }
-    most
+/// A hundredth of what is stated; all of it with `PINTLE_ATTACKS=full`.
+pub(crate) fn size(full: usize) -> usize {
+    if std::env::var("PINTLE_ATTACKS").is_ok_and(|value| value == "full") { full } else { full.div_ceil(100) }
 }
 
-pub(crate) fn calm(peer: &Peer) {
-    assert!(
-        matches!(peer.conn.close_reason(), Some(CloseReason::Protocol { code: ErrorCode::ENHANCE_YOUR_CALM, .. })),
-        "{:?}",
-        peer.conn.close_reason()
-    );
+/// How an attack must end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// GOAWAY with this code and this debug text, after at most so many rounds.
+    Away(ErrorCode, &'static str, usize),
+    /// `Wants::read` becomes false and stays so while the peer does not read, after at most so many rounds.
+    Paused(usize),
+    /// The connection lives, and serves the next call.
+    Lives,
+}
+
+/// GOAWAY(ENHANCE_YOUR_CALM) that names a budget.
+pub(crate) const fn calm(budget: &'static str, most: usize) -> End {
+    End::Away(ErrorCode::ENHANCE_YOUR_CALM, budget, most)
+}
+
+/// A flood on one connection. `begin` makes the victim; `round` is one turn of the attack, what the victim's application does included.
+pub(crate) struct Flood<'a> {
+    pub(crate) name: &'a str,
+    /// Rounds at full size.
+    pub(crate) rounds: usize,
+    pub(crate) end: End,
+    /// Octets of heap, of the connection and what the test keeps of it, at the worst moment.
+    pub(crate) bound: usize,
+    /// The attacker reads what it is sent.
+    pub(crate) reads: bool,
+    /// The victim is a server, on which idle calls can be opened before.
+    pub(crate) crowd: bool,
+    pub(crate) begin: &'a dyn Fn(Cut) -> Peer,
+    pub(crate) round: &'a mut dyn FnMut(&mut Peer, usize),
+}
+
+impl Flood<'_> {
+    /// All of it: the end and the heap, whole and in single octets; the cost at two sizes, and beside one stream and beside ninety.
+    pub(crate) fn check(&mut self) {
+        let least = most(self.end) + 100;
+        self.once(Cut::Whole, size(self.rounds).max(least));
+        // Octet by octet it is some ten times as slow; the end comes no later.
+        self.once(Cut::Octet, size(self.rounds).div_ceil(10).max(least));
+        self.check_cost();
+    }
+
+    /// The end and the heap: where an attack is over within a few frames, there is no cost to compare.
+    pub(crate) fn once_only(&mut self) {
+        let least = most(self.end) + 100;
+        self.once(Cut::Whole, least);
+        self.once(Cut::Octet, least);
+    }
+
+    fn once(&mut self, cut: Cut, rounds: usize) {
+        let (used, done) = freed_with(|| {
+            let mut peer = (self.begin)(cut);
+            let done = self.run(&mut peer, rounds);
+            self.judge(&mut peer, done);
+            (peer, done)
+        });
+        assert!(
+            used.peak < self.bound,
+            "{} {cut:?}: {} octets of heap after {done} rounds, {} are allowed",
+            self.name,
+            used.peak,
+            self.bound
+        );
+    }
+
+    /// Until the connection ends or pauses, or `rounds` have passed; how many there were.
+    fn run(&mut self, peer: &mut Peer, rounds: usize) -> usize {
+        for n in 0..rounds {
+            if self.is_over(peer) {
+                return n;
+            }
+            (self.round)(peer, n);
+            if self.reads && peer.conn.close_reason().is_none() {
+                drain(peer);
+            }
+        }
+        rounds
+    }
+
+    fn is_over(&self, peer: &Peer) -> bool {
+        peer.conn.close_reason().is_some() || (!peer.conn.wants().read && !self.reads)
+    }
+
+    fn judge(&self, peer: &mut Peer, done: usize) {
+        match self.end {
+            End::Away(code, text, most) => {
+                assert!(done <= most, "{}: it took {done} rounds, {most} are allowed", self.name);
+                assert_away(self.name, peer, code, text);
+            }
+            End::Paused(most) => {
+                assert!(done <= most, "{}: it took {done} rounds, {most} are allowed", self.name);
+                assert_eq!(peer.conn.close_reason(), None, "{}", self.name);
+                assert!(!peer.conn.wants().read, "{}: it still reads", self.name);
+                let now = peer.now;
+                assert!(!peer.conn.transmit(now, 64 * KIB).is_empty(), "{}: nothing waits", self.name);
+                let patience = Config::default().write_timeout;
+                peer.advance(patience).advance(patience);
+                assert!(matches!(peer.conn.close_reason(), Some(CloseReason::Timeout { .. })), "{}: nobody reads", self.name);
+                assert!(peer.conn.is_finished(), "{}", self.name);
+            }
+            End::Lives => assert_eq!(peer.conn.close_reason(), None, "{}", self.name),
+        }
+    }
+
+    /// Steps for each octet of the attacker: no more than half as many again when the attack is ten times as long, or when ninety streams are open.
+    fn check_cost(&mut self) {
+        let large = size(self.rounds).max(200);
+        let [short, long, crowded] = [(large / 10, 1), (large, 1), (large, 90)].map(|(rounds, streams)| self.cost(rounds, streams));
+        assert!(long <= 1.5 * short + SLACK, "{}: {short:.4} steps an octet, {long:.4} when it is ten times as long", self.name);
+        assert!(crowded <= 1.5 * long + SLACK, "{}: {long:.4} steps an octet beside one stream, {crowded:.4} beside ninety", self.name);
+        assert!(crowded > 0.0, "{}: nothing was counted", self.name);
+    }
+
+    fn cost(&mut self, rounds: usize, streams: u32) -> f64 {
+        let mut peer = (self.begin)(Cut::Whole);
+        if self.crowd {
+            open_streams(&mut peer, streams);
+        }
+        let before = spent(&peer);
+        let mut after = before;
+        for n in 0..rounds {
+            (self.round)(&mut peer, n);
+            if self.reads && peer.conn.close_reason().is_none() {
+                drain(&mut peer);
+            }
+            if self.is_over(&peer) && n > 0 {
+                // The end itself costs something for each stream, once.
+                break;
+            }
+            after = spent(&peer);
+        }
+        (after.0 - before.0) as f64 / (after.1 - before.1) as f64
+    }
+}
+
+/// Steps, and the octets that they were made for.
+fn spent(peer: &Peer) -> (u64, u64) {
+    (peer.conn.steps(), peer.conn.stats().octets_received)
+}
+
+/// Steps an octet that may come on top: an attack that ends within a few frames has nothing to spread its start over.
+const SLACK: f64 = 0.02;
+
+const fn most(end: End) -> usize {
+    match end {
+        End::Away(_, _, most) | End::Paused(most) => most,
+        End::Lives => 0,
+    }
+}
+
+/// Idle calls of a well-behaved client, with handlers that wait.
+pub(crate) fn open_streams(peer: &mut Peer, streams: u32) {
+    for n in 0..streams {
+        peer.headers(1 + 2 * n, false, REQUEST);
+        accept(peer).expect("below the limit");
+    }
+    drain(peer);
+}
+
+/// Takes over the next request, if there is one.
+pub(crate) fn accept(peer: &mut Peer) -> Option<CallId> {
+    while let Some(event) = peer.event() {
+        if let Event::Incoming { call } = event
+            && peer.conn.accept(call, Token(1)).is_some()
+        {
+            return Some(call);
+        }
+    }
+    None
+}
+
+/// Takes over the next request and answers it with OK.
+pub(crate) fn serve(peer: &mut Peer) -> bool {
+    let Some(id) = accept(peer) else { return false };
+    peer.call(id).finish(&Status::ok(), None);
+    true
+}
+
+/// Reads what the connection says and forgets it, without allocating.
+pub(crate) fn drain(peer: &mut Peer) {
+    let now = peer.now;
+    loop {
+        let mut out = peer.conn.transmit(now, 64 * KIB);
+        let n = out.len();
+        if n == 0 {
+            return;
+        }
+        out.advance(n);
+    }
+}
+
+/// GOAWAY with this code and debug text is the last that the peer reads.
+pub(crate) fn assert_away(name: &str, peer: &mut Peer, code: ErrorCode, text: &str) {
+    let reason = peer.conn.close_reason().cloned();
+    match &reason {
+        Some(CloseReason::Protocol { code: was, what }) => assert_eq!((*was, *what), (code, text), "{name}"),
+        Some(CloseReason::Timeout { what }) => assert_eq!(*what, text, "{name}"),
+        _ => panic!("{name}: {reason:?}"),
+    }
+    let octets = peer.output_octets();
+    let last = [&code.0.to_be_bytes()[..], text.as_bytes()].concat();
+    let head = octets.len().checked_sub(last.len() + 4 + 9).map(|at| octets[at + 3]);
+    assert!(octets.ends_with(&last) && head == Some(GOAWAY), "{name}: the last that was said is no GOAWAY({code:?}, {text:?})");
+    assert!(peer.conn.is_finished() && !peer.conn.wants().read, "{name}: the transport may be dropped");
 }
 
 /// Runs an attack, and drops the connection: everything about it must be freed with it. What it cost until then.
 pub(crate) fn freed(work: impl FnOnce() -> Peer) -> Use {
-    let (peer, used) = measure(work);
+    freed_with(|| (work(), ())).0
+}
+
+fn freed_with<T>(work: impl FnOnce() -> (Peer, T)) -> (Use, T) {
+    let ((peer, result), used) = measure(work);
     let ((), after) = measure(|| drop(peer));
     let kept = used.kept + after.kept;
     assert!(kept <= 1 << 10, "{kept} octets were kept after the connection was dropped");
-    used
+    (used, result)
 }

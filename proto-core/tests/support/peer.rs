@@ -76,6 +76,8 @@ pub(crate) struct Peer {
     hpack: Decoder,
     block: Vec<u8>,
     is_client: bool,
+    /// Every call that was accepted or started here.
+    pub(crate) calls: Vec<CallId>,
 }
 
 impl Deref for Peer {
@@ -119,8 +121,13 @@ pub(crate) fn to_server_with(config: &Config, cut: Cut) -> Peer {
 
 /// Before any octet.
 pub(crate) fn fresh_to_server(config: &Config, cut: Cut) -> Peer {
+    seeded_to_server(config, cut, 5)
+}
+
+/// The same with a seed for random cuts.
+pub(crate) fn seeded_to_server(config: &Config, cut: Cut, seed: u64) -> Peer {
     assert_eq!(config.validate(), Ok(()));
-    Peer { raw: RawPeer::client(config, routes(), cut, 5), hpack: Decoder::new(4_096), block: Vec::new(), is_client: true }
+    Peer::new(RawPeer::client(config, routes(), cut, seed), true)
 }
 
 /// A server by hand against our client, after the handshake.
@@ -137,11 +144,25 @@ pub(crate) fn to_client_with(config: &Config, cut: Cut, settings: &[(u16, u32)])
 
 /// Before any octet.
 pub(crate) fn fresh_to_client(config: &Config, cut: Cut) -> Peer {
+    seeded_to_client(config, cut, 5)
+}
+
+/// The same with a seed for random cuts.
+pub(crate) fn seeded_to_client(config: &Config, cut: Cut, seed: u64) -> Peer {
     assert_eq!(config.validate(), Ok(()));
-    Peer { raw: RawPeer::server(config, cut, 5), hpack: Decoder::new(4_096), block: Vec::new(), is_client: false }
+    Peer::new(RawPeer::server(config, cut, seed), false)
 }
 
 impl Peer {
+    fn new(raw: RawPeer, is_client: bool) -> Self {
+        Self { raw, hpack: Decoder::new(4_096), block: Vec::new(), is_client, calls: Vec::new() }
+    }
+
+    /// This is a client by hand, the connection under test a server.
+    pub(crate) fn is_client(&self) -> bool {
+        self.is_client
+    }
+
     /// Everything that the connection says now.
     pub(crate) fn said(&mut self) -> Vec<Said> {
         let frames = self.raw.output();
@@ -175,8 +196,11 @@ impl Peer {
     /// The same, where there may be none.
     pub(crate) fn try_accept(&mut self) -> Option<CallId> {
         while let Some(event) = self.raw.event() {
-            if let Event::Incoming { call } = event {
-                self.raw.conn.accept(call, Token(1)).expect("the request is still there");
+            // One that was answered meanwhile is not the application's any more.
+            if let Event::Incoming { call } = event
+                && self.raw.conn.accept(call, Token(1)).is_some()
+            {
+                self.calls.push(call);
                 return Some(call);
             }
         }
@@ -196,7 +220,9 @@ impl Peer {
         let mut head = RequestHead::new("/S/M", shape);
         head.metadata = metadata;
         let now = self.raw.now;
-        self.raw.conn.start(now, head, options).expect("the client takes calls")
+        let id = self.raw.conn.start(now, head, options).expect("the client takes calls");
+        self.calls.push(id);
+        id
     }
 
     /// A unary call with this message, closed.

@@ -2,12 +2,21 @@
 //! mixed up, no handler is left behind.
 
 use crate::common::{
-    MODES, Options, Report, TestServer,
-    greeter::{GreeterClient, HelloRequest, Note},
+    MODES, MyGreeter, Options, Report, TestServer,
+    greeter::{GreeterClient, GreeterServer, HelloRequest, Note},
     soon,
 };
 use crate::rt;
-use std::{future::IntoFuture, time::Duration};
+use pintle::{Code, Server, Status};
+use std::{
+    future::IntoFuture,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+        mpsc,
+    },
+    time::Duration,
+};
 
 /// Numbers that look random and are the same every time.
 struct Dice(u64);
@@ -98,4 +107,70 @@ async fn some_calls(client: GreeterClient, mut dice: Dice) {
             }
         }
     }
+}
+
+/// The same without sockets: client and server meet in memory, on several threads.
+#[test]
+fn calls_of_all_shapes_in_one_process() {
+    rt::run_on_threads(async {
+        let (reports, _kept) = mpsc::channel();
+        let service = GreeterServer::new(MyGreeter { reports, flooded: Arc::default() });
+        let configure = |config: &mut pintle::Config| {
+            config.recv_budget = 1_000 * u64::from(config.initial_window) + u64::from(config.max_recv_message);
+            config.max_concurrent_streams = 1_000;
+        };
+        let server = Server::new().add(service).configure(configure).connections().unwrap().in_process();
+        let clients = [GreeterClient::new(server.channel()), GreeterClient::new(server.channel())];
+        let tasks: Vec<_> = (0..40).map(|seed| rt::spawn(some_calls(clients[seed as usize % 2].clone(), Dice(seed)))).collect();
+        for task in tasks {
+            soon("all its calls", task).await;
+        }
+    });
+}
+
+/// Nobody who calls while the server goes waits for ever or gets a wrong answer.
+#[test]
+fn calls_that_race_with_the_end_all_end() {
+    rt::run_on_threads(async {
+        for (round, mode) in MODES.into_iter().cycle().take(8).enumerate() {
+            let grace = Duration::from_millis(round as u64 / 2);
+            let mut server = TestServer::with(mode, Options { grace, ..Options::default() });
+            let client = soon("connect", GreeterClient::connect(server.address())).await.unwrap();
+            let calls = Arc::new(AtomicU32::new(0));
+            let tasks: Vec<_> = (0..12).map(|number| rt::spawn(until_it_ends(client.clone(), Arc::clone(&calls), number))).collect();
+            soon("some calls", async {
+                while calls.load(Ordering::SeqCst) < 10 * round as u32 {
+                    rt::yield_now().await;
+                }
+            })
+            .await;
+            server.stop();
+            server.join().await.unwrap();
+            for task in tasks {
+                let code = soon("the last call", task).await;
+                assert!(matches!(code, Code::Unavailable | Code::Cancelled), "{mode:?}: {code}");
+            }
+        }
+    });
+}
+
+/// Calls until one fails; how.
+async fn until_it_ends(client: GreeterClient, calls: Arc<AtomicU32>, number: u32) -> Code {
+    loop {
+        let end = match number % 3 {
+            0 => client.say_hello(request("x", 10_000)).await.map(drop),
+            1 => replies(&client).await,
+            _ => client.say_hello(request("wait", 0)).await.map(drop),
+        };
+        if let Err(status) = end {
+            break status.code();
+        }
+        calls.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+async fn replies(client: &GreeterClient) -> Result<(), Status> {
+    let mut replies = client.lots_of_replies(request("n", 20)).await?;
+    while replies.next().await?.is_some() {}
+    Ok(())
 }

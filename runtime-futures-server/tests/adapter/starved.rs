@@ -61,6 +61,10 @@ fn out_of_descriptors() {
         let before = server.descriptors();
         let clients: Vec<TcpStream> = (0..64).map(|_| TcpStream::connect(&address).unwrap()).collect();
         rt::sleep(Duration::from_millis(300)).await;
+        // Who was there before is served on.
+        for _ in 0..10 {
+            soon("a call while it is starved", first.say_hello(request()).into_future()).await.unwrap();
+        }
         let used = server.ticks();
         rt::sleep(Duration::from_secs(1)).await;
         let used = server.ticks() - used;

@@ -7,10 +7,10 @@ use crate::{
     timers::Timers,
     tokens::Tokens,
 };
-use mio::{Interest, Registry, Token, event::Event, net::TcpListener, net::UnixListener};
+use mio::{Interest, Registry, Token, event::Event, net::TcpListener, net::UnixListener, net::UnixStream};
 use pintle_callback::{Command, Mailbox, Place, Services, Session, Stack};
 use pintle_core::{Connection, Endpoint, Timestamp, Wants};
-use pintle_net::{AcceptError, Listener, Peer, SocketFile, accept_error, now};
+use pintle_net::{AcceptError, Credentials, Listener, Peer, SocketFile, accept_error, now};
 use std::{
     io, mem,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -397,7 +397,10 @@ impl Accepting {
     fn accept(&mut self) -> io::Result<(io::Result<Socket>, Peer)> {
         match &self.listener {
             Kind::Tcp(listener) => listener.accept().map(|(stream, peer)| (stream.into_socket(), Peer::Tcp(peer))),
-            Kind::Unix(listener, _) => listener.accept().map(|(stream, _)| (stream.into_socket(), Peer::Unix(None))),
+            Kind::Unix(listener, _) => listener.accept().map(|(stream, _)| {
+                let peer = Peer::Unix(credentials(&stream));
+                (stream.into_socket(), peer)
+            }),
         }
     }
 
@@ -412,4 +415,16 @@ impl Accepting {
             AcceptError::Fatal => self.pending = false,
         }
     }
+}
+
+#[cfg(all(feature = "credentials", any(target_os = "linux", target_os = "android")))]
+fn credentials(stream: &UnixStream) -> Option<Credentials> {
+    let who = rustix::net::sockopt::socket_peercred(stream).ok()?;
+    Some(Credentials::new(who.uid.as_raw(), who.gid.as_raw(), Some(who.pid.as_raw_pid())))
+}
+
+/// std does not ask for them yet, and a crate that does is not to everybody's liking.
+#[cfg(not(all(feature = "credentials", any(target_os = "linux", target_os = "android"))))]
+const fn credentials(_: &UnixStream) -> Option<Credentials> {
+    None
 }

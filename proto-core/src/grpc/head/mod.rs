@@ -28,6 +28,8 @@ pub(crate) struct HeadLimits {
     pub(crate) list_size: u32,
     /// Number of fields.
     pub(crate) fields: u32,
+    /// Octets beyond which the block ends the connection: its other literals are not even decoded.
+    pub(crate) most: u32,
 }
 
 /// The coding that `grpc-encoding` names.

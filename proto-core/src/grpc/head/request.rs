@@ -288,6 +288,10 @@ impl Fields for RequestCollector<'_> {
         static_tag(index)
     }
 
+    fn enough(&self) -> bool {
+        self.tally.list_size > self.limits.most
+    }
+
     fn classify(&mut self, name: &[u8], value: &[u8]) -> Tag {
         classify(Some(self.routes), name, value)
     }

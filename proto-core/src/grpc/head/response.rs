@@ -109,7 +109,8 @@ impl ResponseFields {
                 let content_type = extra.find(b"content-type").unwrap_or_default();
                 Status::from_http(http).with_text(&format!("; its content-type is {:?}", String::from_utf8_lossy(content_type)))
             }
-            (Some(http), _) => Status::from_http(http),
+            (Some(http), ContentType::Absent) => Status::from_http(http).with_text("; it has no content-type"),
+            (Some(http), ContentType::Grpc) => Status::from_http(http),
         }
     }
 }
@@ -206,6 +207,10 @@ impl Fields for ResponseCollector<'_> {
         static_tag(index)
     }
 
+    fn enough(&self) -> bool {
+        self.tally.list_size > self.limits.most
+    }
+
     fn classify(&mut self, name: &[u8], value: &[u8]) -> Tag {
         classify(None, name, value)
     }
@@ -224,9 +229,10 @@ impl Fields for ResponseCollector<'_> {
             }
             FieldKind::ContentLength => self.tally.note_content_length(value),
             FieldKind::Malformed => self.tally.note_malformed_field(arg),
+            // RFC 9113 §8.2.2 allows it in requests only.
+            FieldKind::TeTrailers => self.tally.note_malformed("te in a response"),
             FieldKind::MethodPost
             | FieldKind::Scheme
-            | FieldKind::TeTrailers
             | FieldKind::ContentTypeGrpc
             | FieldKind::EncodingIdentity
             | FieldKind::Authority

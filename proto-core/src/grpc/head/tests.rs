@@ -12,7 +12,7 @@ use alloc::{string::ToString, vec, vec::Vec};
 
 type Pairs<'a> = &'a [(&'a str, &'a [u8])];
 
-const LIMITS: HeadLimits = HeadLimits { list_size: 16 << 10, fields: 128 };
+const LIMITS: HeadLimits = HeadLimits { list_size: 16 << 10, fields: 128, most: u32::MAX };
 
 fn routes() -> Routes {
     Routes::new([("/pkg.Other/M", Shape::Bidi), ("/S/M", Shape::Unary)]).expect("valid routes")
@@ -113,14 +113,17 @@ fn a_request_as_grpc_clients_send_it() {
 fn the_list_is_measured_as_the_rfc_says() {
     let fields = call(&[("a", b"bcd")]);
     let size: usize = fields.iter().map(|(name, value)| name.len() + value.len() + 32).sum();
-    let (at_limit, metadata, _) = request_within(HeadLimits { list_size: size as u32, fields: 7 }, false, &fields);
+    let (at_limit, metadata, _) = request_within(HeadLimits { list_size: size as u32, fields: 7, most: u32::MAX }, false, &fields);
     assert_eq!((at_limit.list_size, at_limit.over_limit, metadata.len()), (size as u32, false, 1));
-    for limits in [HeadLimits { list_size: size as u32 - 1, fields: 7 }, HeadLimits { list_size: size as u32, fields: 6 }] {
+    for limits in [
+        HeadLimits { list_size: size as u32 - 1, fields: 7, most: u32::MAX },
+        HeadLimits { list_size: size as u32, fields: 6, most: 64 << 10 },
+    ] {
         let (over, metadata, _) = request_within(limits, false, &fields);
         assert_eq!((over.list_size, over.over_limit, metadata.len()), (size as u32, true, 0));
         assert!(matches!(over.verdict(), RequestVerdict::Refuse { code: Code::ResourceExhausted, .. }));
     }
-    let (_, metadata, extra) = request_within(HeadLimits { list_size: 0, fields: 0 }, false, &fields);
+    let (_, metadata, extra) = request_within(HeadLimits { list_size: 0, fields: 0, most: u32::MAX }, false, &fields);
     assert!(metadata.is_empty() && extra.is_empty());
 }
 
@@ -227,7 +230,8 @@ fn odd_but_valid_fields_pass() {
         let ours = ["te", "content-length", "grpc-future"].contains(&field.0);
         assert_eq!(metadata.len(), usize::from(!ours), "{field:?}");
         let (fields, _, _) = response(&[(":status", b"200"), ("content-type", b"application/grpc"), field]);
-        assert!(fields.malformed.is_none() && fields.is_grpc(), "{field:?}");
+        // `te` is for requests (RFC 9113 §8.2.2).
+        assert_eq!((fields.malformed.is_some(), fields.is_grpc()), (field.0 == "te", true), "{field:?}");
     }
 }
 

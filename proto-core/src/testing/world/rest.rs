@@ -4,7 +4,7 @@ use super::{MOST_CALLS, World};
 use crate::{
     Code, Endpoint, Shape,
     testing::{
-        echo,
+        Place, echo,
         referee::{CLIENT, SERVER},
         wire,
     },
@@ -17,6 +17,7 @@ impl World {
     pub(super) fn check_bounds(&mut self) {
         echo::note_places(&mut self.pair);
         self.check_deadlines();
+        self.check_wakes();
         for end in [CLIENT, SERVER] {
             let (probe, config) = (self.pair.probe(end), &self.configs[end]);
             let calls = self.calls.len() as u64;
@@ -31,6 +32,8 @@ impl World {
                 (probe.encoder.size <= config.encoder_table, "the HPACK encoder's table is too large"),
                 (probe.send_window >= 0, "the connection's send window is negative"),
                 (probe.recv_window + probe.recv_pending == probe.recv_target, "connection credit got lost"),
+                (probe.slots as usize >= probe.streams.len(), "more streams than slots"),
+                (end == CLIENT || probe.slots <= config.max_concurrent_streams, "more handlers than streams are allowed"),
             ];
             for (_, what) in bounds.iter().filter(|(holds, _)| !holds) {
                 self.broken.push(format!("end {end}: {what}: {probe:?}"));
@@ -40,6 +43,21 @@ impl World {
             for stream in probe.streams.iter().filter(|stream| whole && !stream.remote_closed) {
                 if stream.recv_window + stream.recv_pending + stream.recv_held as i64 != stream.recv_target {
                     self.broken.push(format!("end {end}: stream credit got lost: {stream:?}"));
+                }
+            }
+        }
+    }
+
+    /// Whoever was told `Blocked` is told when there is room again: at the latest when nothing at all waits.
+    fn check_wakes(&mut self) {
+        for end in [CLIENT, SERVER] {
+            if self.pair.conn(end).queued() > 0 {
+                continue;
+            }
+            for serial in 0..self.calls.len() {
+                let half = self.calls[serial][end];
+                if half.blocked && half.id.is_some_and(|id| self.pair.conn(end).call(id).is_ok()) {
+                    self.broken.push(format!("call {serial}: end {end} was told Blocked, nothing waits, and it was not told Writable"));
                 }
             }
         }
@@ -122,6 +140,55 @@ impl World {
         }
     }
 
+    /// After [`wind_down`](Self::wind_down): nothing is left behind, whether the connection goes on or has ended.
+    pub fn check_end(&mut self) {
+        self.pair.settle(Duration::from_secs(6));
+        self.events();
+        let alive = [CLIENT, SERVER].map(|end| self.pair.conn(end).close_reason().is_none());
+        match alive {
+            [true, true] if self.acts.ended == [false; 2] && !self.pair.link().is_closed() => {
+                self.pair.hit(Place::RestCompared);
+                self.check_rest();
+            }
+            [false, false] => {
+                self.pair.hit(Place::EndCompared);
+                self.check_over();
+            }
+            // The other end learns of it, or the drain ends: there are no calls, and the link moves.
+            _ => self.broken.push(format!("a connection has not ended (client, server: {alive:?}): {}", self.pair.summary())),
+        }
+    }
+
+    /// Both connections have ended.
+    fn check_over(&mut self) {
+        // What cannot be written any more is given up in time.
+        self.check_sleep();
+        for end in [CLIENT, SERVER] {
+            let (probe, wants) = (self.pair.probe(end), self.pair.conn(end).wants());
+            let rules = [
+                (self.pair.conn(end).is_finished(), "not finished"),
+                (probe.slots == 0 && probe.queued_calls == 0 && probe.streams.is_empty(), "a slot is left"),
+                (probe.queued == 0 && probe.staged == 0 && probe.waiting_for_room == 0, "output is left"),
+                (probe.recv_held == 0 && probe.recv_budget_used == 0, "received octets are still held or granted"),
+                (!wants.read && !wants.write && !wants.event && wants.deadline.is_none(), "it wants something"),
+            ];
+            for (_, what) in rules.iter().filter(|(holds, _)| !holds) {
+                self.broken.push(format!("end {end} when all is over: {what}: {wants:?}\n  {probe:?}"));
+            }
+        }
+    }
+
+    /// A connection without calls waits for nothing, once bounds that were too early have passed.
+    fn check_sleep(&mut self) {
+        for _ in 0..100 {
+            let next = [CLIENT, SERVER].into_iter().filter_map(|end| self.pair.conn(end).wants().deadline).min();
+            let Some(at) = next else { return };
+            self.pair.advance_to(at);
+            self.pair.settle(Duration::ZERO);
+        }
+        self.broken.push(format!("without calls, and it still waits: {}", self.pair.summary()));
+    }
+
     /// With every call ended and nothing under way: nothing is left behind, and both ends and the wire agree.
     pub fn check_rest(&mut self) {
         // A change of an HPACK table's size is told with the next block: one more call has one each way.
@@ -129,6 +196,8 @@ impl World {
         self.start(Shape::Unary, 0, 0);
         self.wind_down();
         self.pair.settle(Duration::from_secs(1));
+        self.events();
+        self.check_sleep();
         self.events();
         self.check_bounds();
         let probes = [self.pair.probe(CLIENT), self.pair.probe(SERVER)];

@@ -217,6 +217,8 @@ pub struct Options {
     /// Calls of a connection at once; a call that was cancelled counts until its handler is gone.
     pub max_calls: Option<u32>,
     pub max_connections: Option<NonZeroUsize>,
+    /// Whatever else of the settings.
+    pub configure: Option<fn(&mut pintle::Config)>,
     /// Around each connection.
     pub layer: Option<fn(Connection) -> pintle_futures::Layered>,
 }
@@ -224,7 +226,16 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         let listen = vec!["127.0.0.1:0".to_owned()];
-        Self { listen, grace: Duration::from_secs(5), http: false, max_send: None, max_calls: None, max_connections: None, layer: None }
+        Self {
+            listen,
+            grace: Duration::from_secs(5),
+            http: false,
+            max_send: None,
+            max_calls: None,
+            max_connections: None,
+            configure: None,
+            layer: None,
+        }
     }
 }
 
@@ -237,6 +248,11 @@ impl TestServer {
         let (report, reports) = mpsc::channel();
         let flooded = Arc::new(AtomicU64::new(0));
         let greeter = MyGreeter { reports: report, flooded: Arc::clone(&flooded) };
+        Self { reports, flooded, ..Self::of(mode, options, greeter) }
+    }
+
+    /// A server of another greeter, which does not report.
+    pub fn of(mode: Mode, options: Options, greeter: impl Greeter) -> Self {
         let (tell, told) = mpsc::channel();
         let stop = Stop::default();
         let stopped = stop.stopped();
@@ -256,7 +272,8 @@ impl TestServer {
             }
         });
         let addresses = told.recv_timeout(LIMIT).expect("the server listens").iter().map(Address::to_string).collect();
-        Self { addresses, reports, flooded, stop: Some(stop), thread: Some(thread) }
+        let (_, reports) = mpsc::channel();
+        Self { addresses, reports, flooded: Arc::default(), stop: Some(stop), thread: Some(thread) }
     }
 
     pub fn address(&self) -> &str {
@@ -312,6 +329,9 @@ fn prepare<X: pintle_futures_server::Executor>(mut server: Server<X>, options: &
             config.recv_budget = u64::from(max) * u64::from(config.initial_window) + u64::from(config.max_recv_message);
             config.max_concurrent_streams = max;
         });
+    }
+    if let Some(configure) = options.configure {
+        server = server.configure(configure);
     }
     if let Some(max) = options.max_connections {
         server = server.max_connections(max);

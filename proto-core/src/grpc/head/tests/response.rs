@@ -100,6 +100,9 @@ fn answers_of_proxies() {
             assert_eq!((status.code(), status.origin()), (code, Origin::Peer), "{http}");
             assert!(status.message().contains(&number) && status.message().ends_with("<html>  no</html>"), "{status}");
             assert_eq!(status.message().contains("text/html"), !more.is_empty(), "{status}");
+            assert_eq!(status.message().contains("no content-type"), more.is_empty(), "{status}");
+            // A message without an octet: there is nothing to be read.
+            assert_eq!(fields.status(&extra).with_snippet(&[0; 5]), fields.status(&extra), "{status}");
         }
         // A grpc-status wins, with or without a content-type (Trailers-Only).
         let (fields, _, extra) = response(&[(":status", number.as_bytes()), ("grpc-status", b"12")]);
@@ -141,7 +144,8 @@ fn junk_and_excess_in_trailers_fail_the_call() {
     assert_eq!((fields.status(&extra).code(), metadata.len()), (Code::Internal, 0));
     let (fields, _, extra) = response_within(LIMITS, true, &[("grpc-status", b"5"), ("x-bin", b"!")]);
     assert_eq!(fields.status(&extra).code(), Code::NotFound, "the server's own error says more");
-    let (fields, _, extra) = response_within(HeadLimits { list_size: 64, fields: 9 }, true, &[("grpc-status", b"0"), ("x", &[b'a'; 64])]);
+    let (fields, _, extra) =
+        response_within(HeadLimits { list_size: 64, fields: 9, most: 64 << 10 }, true, &[("grpc-status", b"0"), ("x", &[b'a'; 64])]);
     assert_eq!(fields.status(&extra).code(), Code::ResourceExhausted);
     let (fields, _, extra) = response_within(LIMITS, true, &[("grpc-status", b"0"), ("grpc-message", b"fine")]);
     assert_eq!(fields.status(&extra), Status::ok(), "OK has no message");

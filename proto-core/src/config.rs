@@ -38,7 +38,8 @@ pub struct Config {
     /// sees windows that stay shut meanwhile.
     pub recv_budget: u64,
     /// Largest message taken, octets. Default 4 MiB, as gRPC has it everywhere. A larger one ends its call with RESOURCE_EXHAUSTED as soon as
-    /// its length is read; the connection goes on. With `initial_window` at most 2^31-1, the largest window there is.
+    /// its length is read; the connection goes on. A message that is asked for is let in on top of its stream's window, and no window is
+    /// larger than 2^31-1: where `initial_window` and this are more than that together, a connection takes less of the larger one.
     pub max_recv_message: u32,
     /// Largest header list taken, octets by the name + value + 32 rule. Default 16 KiB: twice what gRPC asks for. The peer sees
     /// SETTINGS_MAX_HEADER_LIST_SIZE; a list above it ends its call with RESOURCE_EXHAUSTED (a plain request gets 431), one above
@@ -159,6 +160,15 @@ impl fmt::Display for ConfigError {
 impl core::error::Error for ConfigError {}
 
 impl Config {
+    /// What a connection goes by: a stream's window and the largest message on top of it are a window that HTTP/2 has (cases B66).
+    pub(crate) fn fitted(&self) -> Self {
+        const MOST: u32 = i32::MAX as u32;
+        let mut fitted = self.clone();
+        fitted.initial_window = self.initial_window.min(MOST - self.max_recv_message.min(MOST / 2));
+        fitted.max_recv_message = self.max_recv_message.min(MOST - fitted.initial_window);
+        fitted
+    }
+
     /// Checks every range that the fields name.
     ///
     /// # Errors
@@ -172,10 +182,6 @@ impl Config {
             (window.contains(&self.connection_window), "connection_window must be 65,535 to 2^31-1"),
             ((16_384..=16_777_215).contains(&self.max_frame), "max_frame must be 16,384 to 16,777,215"),
             (self.recv_budget >= floor, "recv_budget must be at least max_concurrent_streams * initial_window + max_recv_message"),
-            (
-                u64::from(self.initial_window) + u64::from(self.max_recv_message) <= i32::MAX as u64,
-                "initial_window + max_recv_message must be at most 2^31-1",
-            ),
             (self.max_concurrent_streams > 0, "max_concurrent_streams must be at least 1"),
             (self.max_header_fields > 0, "max_header_fields must be at least 1"),
             (self.limits.header_list_excess > 0, "limits.header_list_excess must be at least 1"),

@@ -160,9 +160,17 @@ impl Connection {
 
     pub(crate) fn queue_reset(&mut self, id: u32, code: ErrorCode) {
         if self.phase != Phase::Closed {
+            self.queue_reset_unpaid(id, code);
+            self.guard.cut_off();
+        }
+    }
+
+    /// For a stream that was no stream any more: frames for it that are on their way were not paid for by a call.
+    pub(super) fn queue_reset_unpaid(&mut self, id: u32, code: ErrorCode) {
+        if self.phase != Phase::Closed {
             self.control.resets.push_back((id, code));
             self.control.due = true;
-            self.cut_off(id);
+            self.control.remember(id);
         }
     }
 

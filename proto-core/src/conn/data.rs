@@ -40,9 +40,11 @@ impl Connection {
         // Connection credit goes back on receipt: the stream windows and the budget bound what is held,
         // and a call that nobody reads must not stall the others.
         self.return_connection_credit(head.len);
-        if !head.has(h2_frame::flag::END_STREAM)
-            && let Err(fatal) = self.guard.data(head.len)
-        {
+        if head.has(h2_frame::flag::END_STREAM) {
+            if head.len > 0 {
+                self.guard.last_data();
+            }
+        } else if let Err(fatal) = self.guard.data(head.len) {
             self.excuse_short(head, fatal)?;
         }
         self.rx_data = 0;
@@ -147,7 +149,7 @@ impl Connection {
         self.steps.octets(octets.len());
         if self.slots[s].has(flag::DISCARD) {
             // Its window, which is not renewed, bounds how many short frames there may be.
-            self.guard.message_whole();
+            self.guard.frame_of_use();
             return Ok(());
         }
         if self.slots[s].content_length.is_some() && !self.content_length_holds(s, octets.len() as u64)? {
@@ -504,7 +506,7 @@ impl Connection {
         let octets = Bytes::from(core::mem::take(&mut slot.backlog));
         let credit = core::mem::take(&mut slot.backlog_credit);
         let n = self.budget.settle(credit);
-        self.guard.message_whole();
+        self.guard.frame_of_use();
         self.return_stream_credit(s, n);
         octets
     }

@@ -66,8 +66,13 @@ impl Bucket {
 /// A DATA frame below this many octets is short.
 const SHORT: u32 = 256;
 
+/// Short frames that a message may come in: prefix and payload have their own with some senders, and one may be cut by a window.
+const MESSAGE_FRAMES: u32 = 4;
+
 /// Frames for a stream that is gone which are nobody's fault, beside those that have a budget of their own.
 const LATE_FRAMES: u32 = 3;
+/// The same for a stream that ended on both sides: its window was to be renewed, and its client changed its mind.
+const CROSSING: u32 = 2;
 /// GOAWAYs after the first. A graceful end has two in all, and each looks at all calls.
 const GOAWAYS: u32 = 20;
 
@@ -169,17 +174,37 @@ impl Guard {
         }
     }
 
-    /// A message came whole: the short frame that completed it was of use. (How many wait is bounded by the windows.)
+    /// DATA with END_STREAM that carries octets.
+    #[inline]
+    pub(crate) const fn last_data(&mut self) {
+        self.empties = 0;
+    }
+
+    /// A short frame was of use.
+    #[inline]
+    pub(crate) const fn frame_of_use(&mut self) {
+        self.short = least(self.short.saturating_add(SHORT), self.most_short);
+    }
+
+    /// A message came whole: the short frames that it came in were of use, as long as they are few. (How many wait is bounded by the windows.)
     #[inline]
     pub(crate) const fn message_whole(&mut self) {
-        self.short = least(self.short.saturating_add(SHORT), self.most_short);
+        self.short = least(self.short.saturating_add(MESSAGE_FRAMES * SHORT), self.most_short);
     }
 
     /// A call ended as it should: what it took to carry it was of use.
     #[inline]
     pub(crate) const fn call_ended(&mut self) {
-        self.message_whole();
         self.resets.give(1);
+        self.call_over();
+    }
+
+    /// A call ended by what the peer did: that pays for what it took to carry it, and for no other call that is taken back.
+    #[inline]
+    pub(crate) const fn call_over(&mut self) {
+        self.frame_of_use();
+        // The peer's last WINDOW_UPDATE or RST_STREAM may have crossed our end (RFC 9113 §5.1).
+        self.useless.give(CROSSING);
         self.updates += self.updates_per_work;
     }
 

@@ -30,10 +30,10 @@ impl Connection {
         }
         if !self.is_late(head.stream) {
             self.guard.useless(self.now)?;
-            self.queue_reset(head.stream, ErrorCode::STREAM_CLOSED);
+            self.queue_reset_unpaid(head.stream, ErrorCode::STREAM_CLOSED);
         } else if head.len > 0 {
             // It has its budget here: that of short frames is for streams that are open.
-            self.guard.message_whole();
+            self.guard.frame_of_use();
         }
         Ok(NIL)
     }

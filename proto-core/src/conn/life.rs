@@ -172,6 +172,7 @@ impl Connection {
         if slot.has(flag::SEND_ENDED) {
             return;
         }
+        slot.set(flag::ENDED_EARLY);
         if slot.mid_message() {
             // A message cut in the middle cannot be followed by trailers.
             let (id, code) = (slot.id, status.code());
@@ -269,6 +270,7 @@ impl Connection {
         let until = self.now.saturating_add(most);
         slot.stall = Some(until);
         slot.stall_len = PACE;
+        slot.stall_sent = self.data_sent;
         self.timers.call(until);
     }
 

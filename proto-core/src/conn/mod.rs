@@ -179,6 +179,8 @@ pub struct Connection {
     pub(crate) pressing: usize,
     /// Calls with nothing queued whose `send` was refused because others press; the slot's flag says so.
     pub(crate) waiting: VecDeque<CallId>,
+    /// Octets of DATA framed so far.
+    data_sent: u64,
     /// Octets of DATA that came for streams that are gone, since the guard was last told.
     late: u32,
     outbox: Outbox,
@@ -201,6 +203,7 @@ pub struct Connection {
 impl Connection {
     fn new(role: Role, config: &Config, routes: Routes, now: Timestamp) -> Self {
         let server = role == Role::Server;
+        let config = config.fitted();
         let spare = config.recv_budget.saturating_sub(u64::from(config.max_concurrent_streams) * u64::from(config.initial_window));
         let mut timers = Timers::default();
         timers.set(Timer::Handshake, now.saturating_add(config.handshake_timeout));
@@ -251,6 +254,7 @@ impl Connection {
             queued: 0,
             pressing: 0,
             waiting: VecDeque::new(),
+            data_sent: 0,
             late: 0,
             outbox: Outbox::default(),
             moved: (now, 0),
@@ -264,7 +268,7 @@ impl Connection {
             steps: Steps::new(),
             #[cfg(feature = "record")]
             tap: None,
-            cfg: Box::new(config.clone()),
+            cfg: Box::new(config),
         }
     }
 

@@ -133,6 +133,7 @@ impl Connection {
             return false;
         }
         self.send_window.consume(len);
+        self.data_sent += u64::from(len);
         let message = self.segment.get(start, len);
         self.outbox.extend_with(|out| {
             answer.head.append(id, out);
@@ -202,6 +203,7 @@ impl Connection {
         }
         let last = n == slot.out_len && slot.has(flag::SEND_ENDED) && !slot.has(flag::TRAILERS);
         self.send_window.consume(n as u32);
+        self.data_sent += n as u64;
         slot.send_window.consume(n as u32);
         slot.out_len -= n;
         slot.stall_len = slot.stall_len.saturating_sub(n);
@@ -247,7 +249,11 @@ impl Connection {
     fn send_side_ended(&mut self, s: u32) {
         let slot = &self.slots[s];
         if self.role == Role::Server {
-            self.guard.call_ended();
+            if slot.has(flag::ENDED_EARLY) {
+                self.guard.call_over()
+            } else {
+                self.guard.call_ended()
+            }
             if !slot.has(flag::REMOTE_END) {
                 let id = slot.id;
                 self.outbox.extend(&h2_frame::reset(id, ErrorCode::NO_ERROR));

@@ -79,17 +79,43 @@ impl Connection {
         self.end_connection(CloseReason::Timeout { what });
     }
 
+    fn blocked_len(&self) -> u64 {
+        self.slots.live().filter(|(_, slot)| slot.links.which == Which::Blocked).count() as u64
+    }
+
+    /// A call's own window is open, but it is not its turn with the connection's. The wait begins anew where the peer let enough through for
+    /// somebody: `share`, as much as lets every call that waits keep its pace, or what a transport must take. Its turn may have come at this very
+    /// moment, or as soon as the transport takes something (`enough`), which is the transport's affair; but who only says so does not put off the end.
+    fn wait_for_turn(&mut self, s: u32, share: u64, enough: bool) {
+        let slot = &mut self.slots[s];
+        let most = if slot.has(flag::HELD) { self.cfg.held_stall_timeout } else { self.cfg.stall_timeout };
+        let slowest = u64::try_from(most.as_millis()).unwrap_or(u64::MAX).saturating_mul(SLOWEST) / 1_000;
+        if self.data_sent - slot.stall_sent >= share.min(slowest).max(1) {
+            slot.stall = Some(self.now.saturating_add(most));
+            slot.stall_sent = self.data_sent;
+        } else if enough {
+            slot.stall = Some(self.now.saturating_add(self.cfg.write_timeout));
+        }
+    }
+
     /// Ends the calls whose deadline has passed, and finds the next one.
     fn scan_deadlines(&mut self) {
         let is_due = |at, now| if fault!("deadline_late") { at < now } else { at <= now };
         let room = self.send_window.room();
+        let mut share = None;
         for s in self.slots.all() {
             let slot = &mut self.slots[s];
             let enough = self.peer.room(slot).min(room) >= slot.out_len.min(PACE);
-            if enough && matches!(slot.links.which, Which::Ready | Which::Blocked) && self.role == Role::Server {
+            match slot.links.which {
                 // The window came; the transport has its own deadline.
-                slot.stall = None;
+                Which::Ready if enough && self.role == Role::Server => slot.stall = None,
+                Which::Blocked if self.role == Role::Server && slot.stall.is_some_and(|at| is_due(at, self.now)) => {
+                    let share = *share.get_or_insert_with(|| PACE as u64 * self.blocked_len());
+                    self.wait_for_turn(s, share, enough);
+                }
+                _ => {}
             }
+            let slot = &self.slots[s];
             if slot.live && !slot.has(flag::CLOSED) && earlier(slot.deadline, slot.stall).is_some_and(|at| is_due(at, self.now)) {
                 self.deadline_passed(s);
             }

@@ -40,6 +40,7 @@ impl Connection {
         (slot.receive, _) = shape::server(held, ServerInput::End);
         let (payload, credit) = (copy_in(&mut self.small, &octets[5..]), self.budget.charge(head.len));
         slot.inbox.push_back(Inbound { payload, credit, extra: 0 });
+        self.guard.last_data();
         self.recv_window.consume(head.len);
         self.return_connection_credit(head.len);
         self.stats.messages_received += 1;

@@ -55,6 +55,8 @@ pub(crate) mod flag {
     pub(crate) const SNIPPET: u32 = 1 << 21;
     /// Is in `Connection::waiting`.
     pub(crate) const WAITING: u32 = 1 << 22;
+    /// Server: it ended by what the peer did, not by its handler.
+    pub(crate) const ENDED_EARLY: u32 = 1 << 23;
     /// Client: the server certainly did not process it.
     pub(crate) const UNPROCESSED: u32 = 1 << 20;
 }
@@ -142,6 +144,8 @@ pub(crate) struct Slot {
     /// Server: when an answer that waits for the peer's window is given up, and the octets that must go out until then to put it off.
     pub(crate) stall: Option<Timestamp>,
     pub(crate) stall_len: usize,
+    /// What the connection had sent when that wait began.
+    pub(crate) stall_sent: u64,
 
     pub(crate) recv_window: Window,
     /// Taken octets not yet announced by WINDOW_UPDATE.
@@ -199,6 +203,7 @@ impl Slot {
             deadline: None,
             stall: None,
             stall_len: 0,
+            stall_sent: 0,
             recv_window: Window::new(0),
             credit_due: 0,
             demand: 0,

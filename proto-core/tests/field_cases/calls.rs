@@ -314,12 +314,24 @@ pub(crate) fn b66_size_limits(cut: Way) {
         peer.said();
         peer.assert_usable(3);
     }
-    // A message must fit into a window (RFC 9113 §6.9.1), or it would never be let in.
-    let mut huge = config.clone();
-    huge.recv_budget = u64::MAX;
-    for (size, fits) in [(u32::MAX, false), (i32::MAX as u32, false), (i32::MAX as u32 - huge.initial_window, true)] {
-        huge.max_recv_message = size;
-        assert_eq!(huge.validate().is_ok(), fits, "{size}");
+    // A window is at most 2^31-1 (RFC 9113 §6.9.1): what does not fit into one with what is there already is refused, all else is let in.
+    let most = i32::MAX as u32;
+    for (window, limit) in [(65_535, u32::MAX), (65_535, most), (most, 4 << 20), (most, u32::MAX), (most, most)] {
+        let mut huge = Config::default();
+        (huge.initial_window, huge.max_recv_message, huge.recv_budget) = (window, limit, u64::MAX);
+        let mut peer = to_server_with(&huge, cut);
+        peer.headers(1, false, REQUEST).headers(3, false, REQUEST);
+        let (first, second) = (peer.accept(), peer.accept());
+        let window = peer.conn.probe().streams[0].recv_window as u32;
+        peer.call(first).demand(1);
+        let largest = limit.min(most - window);
+        peer.data(1, false, &[&[0], &largest.to_be_bytes()[..]].concat());
+        assert_eq!(status_of(&peer.said(), 1), None, "{window} {limit}");
+        let window = peer.conn.probe().streams[0].recv_window;
+        assert!((i64::from(largest)..=i64::from(most)).contains(&window), "{window} for {largest}");
+        peer.call(second).demand(1);
+        peer.data(3, false, &[&[0], &(largest + 1).to_be_bytes()[..]].concat());
+        assert_eq!(status_of(&peer.said(), 3), Some("8"));
     }
     let mut peer = to_client_with(&config, cut, &[]);
     let id = peer.start(Shape::Bidi);

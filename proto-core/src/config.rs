@@ -92,7 +92,8 @@ pub struct Config {
     /// must take 1 KiB a second. The connection is closed without a word: nobody reads.
     pub write_timeout: Duration,
     /// Server: an answer that the application has finished and whose stream's window lets through less than 4 KiB (and not its end) in this
-    /// time is given up. Default 60 s: its memory must not be the peer's to hold (CVE-2026-49975). The peer sees RST_STREAM(CANCEL).
+    /// time is given up. One that waits for its turn with the connection's window waits on while the peer takes 4 KiB for each that waits, or
+    /// 1 KiB a second in all. Default 60 s: its memory must not be the peer's to hold (CVE-2026-49975). The peer sees RST_STREAM(CANCEL).
     pub stall_timeout: Duration,
     /// Server: the same while the application is still at work on the call, and for raw streams. Default 10 min: a client that is slow to take
     /// messages is nothing unusual. A stream with nothing queued is never ended by either. The handler is told (`Event::Finished`, CANCELLED);

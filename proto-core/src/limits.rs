@@ -18,7 +18,7 @@ pub struct Limits {
     /// Of these, how many come back each second. Default 33.
     pub resets_per_second: u32,
     /// Frames that mean nothing to us, at once: PRIORITY, unknown types, frames for streams that are gone, informational (1xx) heads.
-    /// Default 10,000. Debug text `too_many_useless_frames`.
+    /// A call that ends gives two back: they may cross its end. Default 10,000. Debug text `too_many_useless_frames`.
     pub useless_burst: u32,
     /// Of these, how many come back each second. Default 330.
     pub useless_per_second: u32,

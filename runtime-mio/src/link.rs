@@ -171,6 +171,8 @@ impl Link {
                 // epoll(7): a short read has emptied a stream socket. Other transports may cut as they please.
                 self.readable = self.hung || n == target + scratch.len() || matches!(self.socket.0, Kind::Other(_));
             }
+            // Where nothing can be written any more, nothing is awaited either.
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock && self.broken => self.end_input(stack, now),
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => self.readable = false,
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
             Err(_) => self.fail(stack, now),
@@ -193,7 +195,7 @@ impl Link {
             None => write_runs(&mut self.socket, &out),
         };
         match written {
-            Ok(0) => self.fail(stack, now),
+            Ok(0) => self.fail_to_write(stack, now),
             Ok(n) => {
                 out.advance(n);
                 self.writable = n == lent || matches!(self.socket.0, Kind::Other(_));
@@ -201,7 +203,7 @@ impl Link {
             }
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => self.writable = false,
             Err(e) if e.kind() == io::ErrorKind::Interrupted => return true,
-            Err(_) => self.fail(stack, now),
+            Err(_) => self.fail_to_write(stack, now),
         }
         false
     }
@@ -213,13 +215,21 @@ impl Link {
 
     /// Nothing more will come of it: the socket failed, or the core is done and its layers have nothing left to say.
     pub(crate) fn is_over(&self, stack: &Stack, wants: &Wants) -> bool {
-        self.broken || (!wants.write && stack.conn().is_finished())
+        (self.broken && self.input_over) || (!wants.write && stack.conn().is_finished())
     }
 
     /// The transport is given up.
     pub(crate) fn fail(&mut self, stack: &mut Stack, now: Timestamp) {
         self.broken = true;
         self.end_input(stack, now);
+    }
+
+    /// The peer is gone, but its last words may be here already (cases B36): they are read first, if they are wanted.
+    fn fail_to_write(&mut self, stack: &mut Stack, now: Timestamp) {
+        if self.input_over || !stack.wants().read {
+            return self.fail(stack, now);
+        }
+        (self.broken, self.readable) = (true, true);
     }
 
     fn end_input(&mut self, stack: &mut Stack, now: Timestamp) {

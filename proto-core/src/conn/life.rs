@@ -269,6 +269,7 @@ impl Connection {
         let most = if slot.has(flag::HELD) { self.cfg.held_stall_timeout } else { self.cfg.stall_timeout };
         let until = self.now.saturating_add(most);
         slot.stall = Some(until);
+        slot.unset(flag::PUT_OFF);
         slot.stall_len = PACE;
         slot.stall_sent = self.data_sent;
         self.timers.call(until);

@@ -3,7 +3,7 @@
 //! Frames other than DATA are handled whole, from the input where they lie there whole; DATA is handled in
 //! the pieces in which it comes, so a large message is copied once and never buffered as a frame.
 
-use super::{Connection, Fatal, Phase, Role, Timer};
+use super::{Connection, Fatal, Phase, Role};
 use crate::{CloseReason, Event, error::ErrorCode};
 use alloc::string::String;
 use h2_frame::{Frame, Head, Headers, Item, PREFACE, Scope, kind, parse_payload};
@@ -138,10 +138,6 @@ impl Connection {
             Some(payload) => self.frame(head, payload),
             None => {
                 self.rx_partial.clear();
-                if head.kind == kind::HEADERS {
-                    // The block has begun, though its first frame is not whole.
-                    self.timers.set(Timer::HeaderBlock, self.now.saturating_add(self.cfg.header_block_timeout));
-                }
                 Ok(())
             }
         }
@@ -192,10 +188,6 @@ impl Connection {
             self.rx_partial.extend_from_slice(octets);
         }
         if last {
-            if self.rx_head.kind == kind::HEADERS {
-                // If it ends no block, it sets it again.
-                self.timers.cancel(Timer::HeaderBlock);
-            }
             let payload = core::mem::take(&mut self.rx_partial);
             let result = self.frame(self.rx_head, &payload);
             self.rx_partial = payload;

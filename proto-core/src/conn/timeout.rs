@@ -79,13 +79,14 @@ impl Connection {
         self.end_connection(CloseReason::Timeout { what });
     }
 
-    fn blocked_len(&self) -> u64 {
-        self.slots.live().filter(|(_, slot)| slot.links.which == Which::Blocked).count() as u64
+    /// Calls that wait for their turn.
+    fn in_line(&self) -> u64 {
+        self.slots.live().filter(|(_, slot)| matches!(slot.links.which, Which::Ready | Which::Blocked)).count() as u64
     }
 
-    /// A call's own window is open, but it is not its turn with the connection's. The wait begins anew where the peer let enough through for
-    /// somebody: `share`, as much as lets every call that waits keep its pace, or what a transport must take. Its turn may have come at this very
-    /// moment, or as soon as the transport takes something (`enough`), which is the transport's affair; but who only says so does not put off the end.
+    /// A call's own window is open, but it is not its turn with the connection's, or with the transport. The wait begins anew where the peer let
+    /// enough through for somebody: `share`, as much as lets every call that waits keep its pace, or what a transport must take. The window may
+    /// have come at this very moment (`enough`), and then the transport's deadline counts; but once only: it may go again unused.
     fn wait_for_turn(&mut self, s: u32, share: u64, enough: bool) {
         let slot = &mut self.slots[s];
         let most = if slot.has(flag::HELD) { self.cfg.held_stall_timeout } else { self.cfg.stall_timeout };
@@ -93,7 +94,9 @@ impl Connection {
         if self.data_sent - slot.stall_sent >= share.min(slowest).max(1) {
             slot.stall = Some(self.now.saturating_add(most));
             slot.stall_sent = self.data_sent;
-        } else if enough {
+            slot.unset(flag::PUT_OFF);
+        } else if enough && !slot.has(flag::PUT_OFF) {
+            slot.set(flag::PUT_OFF);
             slot.stall = Some(self.now.saturating_add(self.cfg.write_timeout));
         }
     }
@@ -107,10 +110,10 @@ impl Connection {
             let slot = &mut self.slots[s];
             let enough = self.peer.room(slot).min(room) >= slot.out_len.min(PACE);
             match slot.links.which {
-                // The window came; the transport has its own deadline.
-                Which::Ready if enough && self.role == Role::Server => slot.stall = None,
-                Which::Blocked if self.role == Role::Server && slot.stall.is_some_and(|at| is_due(at, self.now)) => {
-                    let share = *share.get_or_insert_with(|| PACE as u64 * self.blocked_len());
+                _ if self.role == Role::Client || slot.stall.is_none_or(|at| !is_due(at, self.now)) => {}
+                Which::Ready if !enough => {}
+                Which::Ready | Which::Blocked => {
+                    let share = *share.get_or_insert_with(|| PACE as u64 * self.in_line());
                     self.wait_for_turn(s, share, enough);
                 }
                 _ => {}

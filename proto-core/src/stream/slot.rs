@@ -57,6 +57,8 @@ pub(crate) mod flag {
     pub(crate) const WAITING: u32 = 1 << 22;
     /// Server: it ended by what the peer did, not by its handler.
     pub(crate) const ENDED_EARLY: u32 = 1 << 23;
+    /// The end of its stall was put off, since a window had come.
+    pub(crate) const PUT_OFF: u32 = 1 << 24;
     /// Client: the server certainly did not process it.
     pub(crate) const UNPROCESSED: u32 = 1 << 20;
 }

@@ -29,7 +29,7 @@
 //! Without the feature `record`: nothing. With it, and no recorder attached: one branch in each input and operation. With a recorder:
 //! a copy of every octet in each direction and of every message sent, and a few octets per operation.
 //!
-//! # Format, version 1
+//! # Format, version 2
 //! [`MAGIC`], an octet with the [`VERSION`], then records. Numbers are varints: seven bits an octet, the lowest first, the
 //! high bit set on all but the last.
 //!

@@ -19,10 +19,21 @@ use std::{
 
 /// A layer that undoes a cipher, in records of up to 16 KiB as TLS has them. There is no TLS yet; what any layer must keep to is here: it holds
 /// the octets of one record at most, because the core takes all that it is given.
-struct Cipher {
-    inner: Connection,
+pub(crate) struct Cipher {
+    pub(crate) inner: Connection,
     record: Vec<u8>,
-    most: usize,
+    pub(crate) most: usize,
+}
+
+impl Cipher {
+    pub(crate) const fn new(inner: Connection) -> Self {
+        Self { inner, record: Vec::new(), most: 0 }
+    }
+}
+
+/// What a peer of such a layer sends.
+pub(crate) fn hidden(octets: &[u8]) -> Vec<u8> {
+    octets.iter().map(|octet| octet ^ 0x55).collect()
 }
 
 impl Endpoint for Cipher {
@@ -72,13 +83,12 @@ impl Endpoint for Cipher {
 
 #[test]
 fn x28_plaintext_ahead_of_the_application() {
-    let hidden = |octets: &[u8]| octets.iter().map(|octet| octet ^ 0x55).collect::<Vec<u8>>();
     let now = Timestamp::from_micros(1);
     let start = [&PREFACE[..], &settings(&[]), &settings_ack(), &frame(HEADERS, END_HEADERS, 1, REQUEST)].concat();
     let data = frame(DATA, 0, 1, &[&message(&[7; 16_000])[..], &[0; 379]].concat()[..16_005]);
     for piece in [1, 1_000, 1 << 20] {
         let (closed, used) = crate::heap::measure(|| {
-            let mut layer = Cipher { inner: Connection::server(&Config::default(), routes(), now), record: Vec::new(), most: 0 };
+            let mut layer = Cipher::new(Connection::server(&Config::default(), routes(), now));
             // A sender that is faster than the application, which takes nothing at all.
             for octets in hidden(&start).chunks(piece) {
                 layer.recv_slice(now, octets);
@@ -100,7 +110,7 @@ fn x28_plaintext_ahead_of_the_application() {
         assert!(used.peak < 512 * KIB, "{used:?}");
     }
     // Answers that are not read: the driver is told to read no more, and so is the layer.
-    let mut layer = Cipher { inner: Connection::client(&Config::default(), now), record: Vec::new(), most: 0 };
+    let mut layer = Cipher::new(Connection::client(&Config::default(), now));
     layer.recv_slice(now, &hidden(&settings(&[])));
     for _ in 0..60 {
         layer.recv_slice(now, &hidden(&frame(PING, 0, 0, b"12345678")));
@@ -111,7 +121,7 @@ fn x28_plaintext_ahead_of_the_application() {
 #[test]
 fn x28_twin_a_layer_that_is_read() {
     let now = Timestamp::from_micros(1);
-    let mut layer = Cipher { inner: Connection::server(&Config::default(), routes(), now), record: Vec::new(), most: 0 };
+    let mut layer = Cipher::new(Connection::server(&Config::default(), routes(), now));
     let octets =
         [&PREFACE[..], &settings(&[]), &settings_ack(), &frame(HEADERS, END_HEADERS, 1, REQUEST), &frame(DATA, 1, 1, &message(b"x"))]
             .concat();

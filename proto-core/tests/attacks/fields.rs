@@ -147,7 +147,7 @@ fn x15_fields_that_abort_others() {
 }
 
 /// Fields that smuggle, or that HTTP/2 forbids: as a request's, a response's and trailers'.
-const SMUGGLED: &[(&str, &[u8])] = &[
+pub(crate) const SMUGGLED: &[(&str, &[u8])] = &[
     ("a", b"b\r\nc: d"),
     ("a", b"b\rc"),
     ("a", b"b\nc"),
@@ -194,7 +194,7 @@ const SMUGGLED: &[(&str, &[u8])] = &[
 ];
 
 /// Only in requests: pseudo-fields that are there twice or out of place, and two servers' names.
-const SMUGGLED_IN_REQUESTS: &[(&str, &[u8])] = &[
+pub(crate) const SMUGGLED_IN_REQUESTS: &[(&str, &[u8])] = &[
     (":method", b"POST"),
     (":scheme", b"http"),
     (":path", b"/S/M"),
@@ -351,7 +351,7 @@ fn x22_twin_metadata_up_to_the_limit() {
 }
 
 /// Paths by which a router and who authorises might disagree: `/S/M` is what they would reach.
-const PATHS: &[&str] = &[
+pub(crate) const PATHS: &[&str] = &[
     "S/M",
     "//S/M",
     "/S//M",

@@ -164,26 +164,26 @@ fn x25_twin_a_method_that_is_there() {
 
 /// A message within a message, without end.
 #[derive(Clone, PartialEq, prost::Message)]
-struct Nest {
+pub(crate) struct Nest {
     #[prost(message, optional, boxed, tag = "1")]
     inner: Option<Box<Self>>,
 }
 
 /// Two octets on the wire, 24 in memory.
 #[derive(Clone, PartialEq, prost::Message)]
-struct Many {
+pub(crate) struct Many {
     #[prost(message, repeated, tag = "1")]
     items: Vec<Item>,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
-struct Item {
+pub(crate) struct Item {
     #[prost(string, tag = "1")]
     text: String,
 }
 
 /// `depth` messages inside each other: from the inside out, each in front of what it holds.
-fn nested(depth: usize) -> Vec<u8> {
+pub(crate) fn nested(depth: usize) -> Vec<u8> {
     let (mut heads, mut len) = (Vec::new(), 0);
     for _ in 0..depth {
         let mut head = vec![0x0a];
@@ -194,8 +194,8 @@ fn nested(depth: usize) -> Vec<u8> {
     heads.into_iter().rev().flatten().collect()
 }
 
-fn decode<T: prost::Message + Default + 'static>(octets: Vec<u8>) -> Result<T, pintle_core::Status> {
-    Prost::<T>::decode(Bytes::from(octets).into())
+pub(crate) fn decode<T: prost::Message + Default + 'static>(octets: impl Into<Bytes>) -> Result<T, pintle_core::Status> {
+    Prost::<T>::decode(octets.into().into())
 }
 
 #[test]

@@ -5,7 +5,7 @@ use super::{
     peer::Peer,
 };
 use pintle_core::{
-    CallId, CloseReason, Config, Endpoint, ErrorCode, Event, Status, Token,
+    CallId, CloseReason, Config, Endpoint, ErrorCode, Event, Shape, Status, Token,
     testing::{Cut, raw::REQUEST, wire::*},
 };
 
@@ -126,10 +126,8 @@ impl Flood<'_> {
     /// Steps for each octet of the attacker: no more than half as many again when the attack is ten times as long, or when ninety streams are open.
     fn check_cost(&mut self) {
         let large = size(self.rounds).max(200);
-        let [short, long, crowded] = [(large / 10, 1), (large, 1), (large, 90)].map(|(rounds, streams)| self.cost(rounds, streams));
-        assert!(long <= 1.5 * short + SLACK, "{}: {short:.4} steps an octet, {long:.4} when it is ten times as long", self.name);
-        assert!(crowded <= 1.5 * long + SLACK, "{}: {long:.4} steps an octet beside one stream, {crowded:.4} beside ninety", self.name);
-        assert!(crowded > 0.0, "{}: nothing was counted", self.name);
+        let costs = [(large / 10, 1), (large, 1), (large, 90)].map(|(rounds, streams)| self.cost(rounds, streams));
+        assert_flat(self.name, costs, SLACK);
     }
 
     fn cost(&mut self, rounds: usize, streams: u32) -> f64 {
@@ -152,6 +150,69 @@ impl Flood<'_> {
         }
         (after.0 - before.0) as f64 / (after.1 - before.1) as f64
     }
+}
+
+/// Steps for each octet of something short, of the same ten times as long, and of that beside ninety idle calls: no more than half as many again.
+/// `slack` may come on top.
+pub(crate) fn assert_flat(name: &str, [short, long, crowded]: [f64; 3], slack: f64) {
+    println!("{name}: {short:.4} steps an octet, {long:.4} when it is ten times as long, {crowded:.4} beside ninety calls");
+    assert!(long <= 1.5 * short + slack, "{name}: {short:.4} steps an octet, {long:.4} when it is ten times as long");
+    assert!(crowded <= 1.5 * long + slack, "{name}: {long:.4} steps an octet beside one call, {crowded:.4} beside ninety");
+    assert!(short > 0.0 && long > 0.0 && crowded > 0.0, "{name}: nothing was counted");
+}
+
+/// An attack that is no flood of one round: what it costs at some length, at ten times that, and beside ninety idle calls.
+pub(crate) struct Growth<'a> {
+    pub(crate) name: &'a str,
+    /// The short length, in whatever `attack` makes more of; the long one is ten times that.
+    pub(crate) length: usize,
+    /// Octets of heap, of the connection and what the test keeps of it, at the worst moment of the longest; idle calls come on top.
+    pub(crate) bound: usize,
+    pub(crate) begin: &'a dyn Fn() -> Peer,
+    /// The whole attack, of so many; how many octets the cost is spread over: those that the attacker sent, or those that it had sent to it.
+    pub(crate) attack: &'a mut dyn FnMut(&mut Peer, usize) -> usize,
+}
+
+impl Growth<'_> {
+    /// Steps for each octet, and the heap, which is all free again after the connection.
+    pub(crate) fn check(&mut self) {
+        let cases = [(self.length, 1), (10 * self.length, 1), (10 * self.length, 90)];
+        assert_flat(self.name, cases.map(|(length, calls)| self.cost(length, calls)), 0.0);
+    }
+
+    fn cost(&mut self, length: usize, calls: u32) -> f64 {
+        let (used, cost) = freed_with(|| {
+            let mut peer = (self.begin)();
+            crowd(&mut peer, calls);
+            let before = peer.conn.steps();
+            let octets = (self.attack)(&mut peer, length);
+            let steps = peer.conn.steps() - before;
+            (peer, steps as f64 / octets as f64)
+        });
+        println!("{} {length} beside {calls}: {} octets of heap", self.name, used.peak);
+        let bound = self.bound + calls as usize * IDLE;
+        assert!(used.peak < bound, "{} of {length}: {} octets of heap, {bound} are allowed", self.name, used.peak);
+        cost
+    }
+}
+
+/// Octets of heap that an idle call may take.
+const IDLE: usize = KIB;
+
+/// Idle calls, with handlers or callers that wait: of the peer's at a server, of its own at a client.
+fn crowd(peer: &mut Peer, calls: u32) {
+    if peer.is_client() {
+        return open_streams(peer, calls);
+    }
+    for _ in 0..calls {
+        peer.start(Shape::Bidi);
+    }
+    drain(peer);
+}
+
+/// Octets that the peer has sent.
+pub(crate) fn received(peer: &Peer) -> usize {
+    peer.conn.stats().octets_received as usize
 }
 
 /// Steps, and the octets that they were made for.
@@ -226,11 +287,12 @@ pub(crate) fn assert_away(name: &str, peer: &mut Peer, code: ErrorCode, text: &s
 }
 
 /// Runs an attack, and drops the connection: everything about it must be freed with it. What it cost until then.
-pub(crate) fn freed(work: impl FnOnce() -> Peer) -> Use {
+pub(crate) fn freed<P>(work: impl FnOnce() -> P) -> Use {
     freed_with(|| (work(), ())).0
 }
 
-fn freed_with<T>(work: impl FnOnce() -> (Peer, T)) -> (Use, T) {
+/// The same, with what else came of it.
+pub(crate) fn freed_with<P, T>(work: impl FnOnce() -> (P, T)) -> (Use, T) {
     let ((peer, result), used) = measure(work);
     let ((), after) = measure(|| drop(peer));
     let kept = used.kept + after.kept;

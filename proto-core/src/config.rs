@@ -35,7 +35,8 @@ pub struct Config {
     /// Octets that received messages may hold at once, initial windows included. At least
     /// `max_concurrent_streams * initial_window + max_recv_message`. Default 20 MiB: 100 windows and room for one message of 4 MiB, with
     /// some left for a second. This bounds the memory that a peer's DATA can take. Above it, large messages wait for their turn; the peer
-    /// sees windows that stay shut meanwhile.
+    /// sees windows that stay shut meanwhile. While some wait, one that was let in must come at 4 KiB in each `stall_timeout`, or its call ends
+    /// with RESOURCE_EXHAUSTED.
     pub recv_budget: u64,
     /// Largest message taken, octets. Default 4 MiB, as gRPC has it everywhere. A larger one ends its call with RESOURCE_EXHAUSTED as soon as
     /// its length is read; the connection goes on. A message that is asked for is let in on top of its stream's window, and no window is
@@ -79,13 +80,13 @@ pub struct Config {
     /// Client: `user-agent`. Default "grpc-rust-pintle/VERSION".
     pub user_agent: String,
 
-    // Time. Every wait for the peer has an end.
+    // Time. Every wait that holds up the connection, or an answer, has an end.
     /// Preface and first SETTINGS must be there within this time. Default 10 s: a slow network, not a silent client. The connection is
     /// closed; the peer sees GOAWAY(SETTINGS_TIMEOUT).
     pub handshake_timeout: Duration,
     /// Our SETTINGS must be acknowledged within this time. Default 10 s. The peer sees GOAWAY(SETTINGS_TIMEOUT).
     pub settings_timeout: Duration,
-    /// A header block that has begun must end within this time. Default 10 s. Nothing else may come in between, so it holds up the whole
+    /// A header block whose first frame has come must end within this time. Default 10 s. Nothing else may come in between, so it holds up the whole
     /// connection. The peer sees GOAWAY(ENHANCE_YOUR_CALM).
     pub header_block_timeout: Duration,
     /// A transport that takes nothing for this long while octets wait ends the connection. Default 30 s. A peer that takes a little all the time

@@ -3,7 +3,7 @@
 //! An [`Exchange`] carries one request on the raw floor ([`Stream`](crate::Stream)) from
 //! [`Event::IncomingHttp`](crate::Event::IncomingHttp) to its answer. Larger things stand on the floor itself.
 
-use crate::{Connection, ErrorCode, Metadata, SendError, StreamId, StreamRecv};
+use crate::{Connection, ErrorCode, Metadata, StreamId, StreamRecv};
 use alloc::{borrow::ToOwned, string::String};
 use bytes::Bytes;
 use core::time::Duration;
@@ -67,15 +67,13 @@ pub struct Exchange {
     id: StreamId,
     /// Its time is limited.
     limited: bool,
-    /// What of the response's body was not taken yet.
-    rest: Option<Bytes>,
 }
 
 impl Exchange {
     /// For the stream of an `Event::IncomingHttp`.
     #[must_use]
     pub fn new(id: StreamId) -> Self {
-        Self { id, limited: false, rest: None }
+        Self { id, limited: false }
     }
 
     /// Its stream.
@@ -84,14 +82,11 @@ impl Exchange {
         self.id
     }
 
-    /// Goes on as far as it can: now, and at each `StreamReadable` and `StreamWritable`. `answer` is called once, with
+    /// Goes on as far as it can: now, and at each `StreamReadable`. `answer` is called once, with
     /// the whole request; `None` from it answers as a gRPC server answers what is not gRPC (415 or 405).
     ///
     /// True: done with, forget it.
     pub fn advance(&mut self, conn: &mut Connection, answer: impl FnOnce(&Request) -> Option<Response>) -> bool {
-        if self.rest.is_some() {
-            return self.write(conn);
-        }
         let Ok(mut stream) = conn.stream(self.id) else { return true };
         if !core::mem::replace(&mut self.limited, true) {
             stream.limit(Some(PATIENCE));
@@ -133,7 +128,7 @@ impl Exchange {
         }
     }
 
-    fn answer(&mut self, conn: &mut Connection, method: &str, response: Response) -> bool {
+    fn answer(&self, conn: &mut Connection, method: &str, response: Response) -> bool {
         let Ok(mut stream) = conn.stream(self.id) else { return true };
         // A response to HEAD has the head of the one to GET, and no body (RFC 9110 §9.3.2).
         let empty = response.body.is_empty() || method == "HEAD";
@@ -142,26 +137,11 @@ impl Exchange {
             stream.reset(ErrorCode::INTERNAL_ERROR);
             return true;
         }
-        if empty {
-            stream.release();
-            return true;
+        if !empty {
+            // With nothing queued a stream takes a body of any size.
+            let _ = stream.send_bytes(response.body, true);
         }
-        self.rest = Some(response.body);
-        self.write(conn)
-    }
-
-    fn write(&mut self, conn: &mut Connection) -> bool {
-        let Ok(mut stream) = conn.stream(self.id) else { return true };
-        let Some(body) = self.rest.take() else { return false };
-        match stream.send_bytes(body, true) {
-            Err(SendError::Blocked(body)) => {
-                self.rest = Some(body);
-                false
-            }
-            Ok(()) | Err(_) => {
-                stream.release();
-                true
-            }
-        }
+        stream.release();
+        true
     }
 }

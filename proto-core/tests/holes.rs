@@ -1,9 +1,10 @@
 //! What no other test says: the words of errors and of tapes, which people read when something is wrong.
 
 use pintle_core::{
-    Config, ErrorCode, Metadata, Misuse, SendError, StartError, Timestamp, Token, UnknownCall,
+    Code, Config, ErrorCode, Limits, Metadata, Misuse, Routes, SendError, Shape, StartError, Timestamp, Token, UnknownCall,
     codec::Prost,
-    tape::{CallOp, Got, Record, StreamOp},
+    hpack::{DecodeError, Decoder, Fields, Tag},
+    tape::{CallOp, Got, NotFresh, Record, SinkFailed, StreamOp, TapeError},
 };
 use std::{borrow::Cow, time::Duration};
 
@@ -22,6 +23,10 @@ fn errors_say_what_to_do_and_keep_the_message_to_themselves() {
         (format!("{:?}", SendError::Blocked("secret")), "Blocked"),
         (format!("{:?}", SendError::Ended("secret")), "Ended"),
         (format!("{:?}", SendError::Refused("secret", Misuse("why"))), "why"),
+        (SinkFailed.to_string(), "takes no more"),
+        (NotFresh.to_string(), "fresh"),
+        (TapeError::NotATape.to_string(), "not a tape"),
+        (TapeError::Version(200).to_string(), "version 200"),
     ];
     for (text, part) in texts {
         assert!(text.contains(part) && !text.contains("secret"), "{text:?} has no {part:?}");
@@ -32,6 +37,58 @@ fn errors_say_what_to_do_and_keep_the_message_to_themselves() {
     let invalid = config.validate().expect_err("none would fit");
     assert!(invalid.to_string().starts_with("max_header_fields"), "{invalid}");
     assert_eq!(format!("{:?}", None::<Prost<String>>), "None");
+    assert_eq!(Limits::default(), Config::default().limits);
+    let too_many = Routes::new(std::iter::repeat_n(("/a/B", Shape::Unary), Routes::MAX + 1)).expect_err("more than fit");
+    assert!(too_many.to_string().contains(&(Routes::MAX + 1).to_string()), "{too_many}");
+    let invalid = Metadata::from_pairs([("te nant", "secret")]).expect_err("a space");
+    let status = invalid.call_status();
+    assert_eq!(status.code(), Code::InvalidArgument);
+    assert!(status.message().contains("te nant") && !status.message().contains("secret"), "{status}");
+}
+
+/// Takes everything, keeps nothing.
+struct Nobody;
+
+impl Fields for Nobody {
+    fn static_tag(&self, _: u8) -> Tag {
+        Tag(0)
+    }
+
+    fn classify(&mut self, _: &[u8], _: &[u8]) -> Tag {
+        Tag(0)
+    }
+
+    fn field(&mut self, _: Tag, _: &[u8], _: &[u8]) {}
+}
+
+/// Blocks that RFC 7541 does not allow, each with the words of its section.
+#[test]
+fn header_blocks_that_cannot_be_read_say_why() {
+    use DecodeError as E;
+    let rows: [(&[u8], E, &str); 8] = [
+        // A literal whose name of 5 octets has one (§5.2).
+        (&[0x40, 5, b'a'], E::Truncated, "inside a field"),
+        // An index in more than five octets (§5.1: implementations set limits).
+        (&[0xFF, 0x80, 0x80, 0x80, 0x80, 0x80, 1], E::IntegerTooLong, "integer"),
+        // Index 0 (§6.1), and one beyond the static table while the dynamic one is empty (§2.3.3).
+        (&[0x80], E::InvalidIndex, "index"),
+        (&[0x80 | 62], E::InvalidIndex, "index"),
+        // 'a' is 00011; padding is the beginning of EOS, ones (§5.2).
+        (&[0x00, 0x81, 0b0001_1000, 0], E::HuffmanPadding, "padding"),
+        // EOS is thirty ones (§5.2).
+        (&[0x00, 0x84, 0xFF, 0xFF, 0xFF, 0xFF, 0], E::HuffmanEos, "EOS"),
+        // 31 + 0x62 + 0x1F * 128 = 4,097 (§6.3).
+        (&[0x3F, 0xE2, 0x1F], E::SizeUpdateTooLarge, "SETTINGS_HEADER_TABLE_SIZE"),
+        // A change of the size behind a field (§4.2).
+        (&[0x82, 0x20], E::SizeUpdateMisplaced, "after the first field"),
+    ];
+    for (block, error, words) in rows {
+        assert_eq!(Decoder::new(4_096).decode(block, &mut Nobody), Err(error), "{block:02x?}");
+        assert!(error.to_string().contains(words), "{error}");
+    }
+    for (error, words) in [(E::Enough, "larger"), (E::SizeUpdateMissing, "lowered")] {
+        assert!(error.to_string().contains(words), "{error}");
+    }
 }
 
 #[test]

@@ -294,55 +294,6 @@ impl Connection {
         }
     }
 
-    /// Window for the whole rest of the message being received, where it was asked for and the budget allows.
-    pub(crate) fn grant_rest(&mut self, s: u32) {
-        let slot = &mut self.slots[s];
-        // Messages that are whole and not taken yet answer a part of the demand.
-        let asked = slot.demand as usize > slot.inbox.len();
-        if slot.assembly.prefix_len < 5 || !asked || slot.has(flag::REMOTE_END | flag::CLOSED) || slot.assembly.extra > 0 {
-            return;
-        }
-        // What the peer may send already, with what is due to it anyway.
-        let has = slot.recv_window.get() + i64::from(slot.credit_due);
-        let lacks = i64::from(slot.assembly.left) - has;
-        if lacks <= 0 {
-            if i64::from(slot.assembly.left) > slot.recv_window.get() {
-                self.announce_credit(s);
-            }
-            return;
-        }
-        if self.budget.grant(lacks as u32) {
-            slot.assembly.extra = lacks as u32;
-            slot.credit_due += lacks as u32;
-            slot.unset(flag::STARVED);
-            self.announce_credit(s);
-        } else if !slot.has(flag::STARVED) {
-            slot.set(flag::STARVED);
-            let id = self.call_id(s);
-            self.starved.push_back(id);
-        }
-    }
-
-    /// Budget came free: serves those who wait for it, in order.
-    pub(super) fn feed_starved(&mut self) {
-        while let Some(id) = self.starved.front().copied() {
-            self.steps.add(1);
-            let s = self.slots.find(id.slot, id.generation);
-            if s != NIL && self.slots[s].has(flag::STARVED) {
-                self.grant_rest(s);
-                if self.slots[s].has(flag::STARVED)
-                    && self.slots[s].assembly.extra == 0
-                    && self.slots[s].assembly.left > 0
-                    && self.slots[s].demand > 0
-                {
-                    return;
-                }
-                self.slots[s].unset(flag::STARVED);
-            }
-            self.starved.pop_front();
-        }
-    }
-
     /// The message being received is whole. False: it ended the call.
     pub(super) fn complete(&mut self, s: u32) -> bool {
         let assembly = core::mem::take(&mut self.slots[s].assembly);

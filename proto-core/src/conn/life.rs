@@ -429,6 +429,7 @@ impl Connection {
             let id = self.call_id(s);
             self.steps.add(self.starved.len());
             self.starved.retain(|waiting| *waiting != id);
+            self.end_watch();
         }
         let assembly = core::mem::take(&mut self.slots[s].assembly);
         let _ = self.budget.settle(assembly.credit);

@@ -5,6 +5,7 @@
 
 mod control;
 mod data;
+mod grants;
 mod guard;
 mod headers;
 mod late;

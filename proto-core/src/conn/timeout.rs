@@ -60,6 +60,7 @@ impl Connection {
             Timer::SettingsAck => self.give_up("our SETTINGS were not acknowledged", ErrorCode::SETTINGS_TIMEOUT),
             Timer::HeaderBlock => self.give_up("a header block did not end", ErrorCode::ENHANCE_YOUR_CALM),
             Timer::DrainPing => self.drain_goes_on(),
+            Timer::Grants => self.review_grants(),
             Timer::DrainEnd => {
                 self.control.clear();
                 if self.phase != Phase::Preface {

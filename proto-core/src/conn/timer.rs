@@ -18,9 +18,12 @@ pub(crate) enum Timer {
     DrainPing,
     /// Drain: the hard end.
     DrainEnd,
+    /// The next look at messages that were given room while others wait for it.
+    Grants,
 }
 
-pub(crate) const TIMERS: [Timer; 5] = [Timer::Handshake, Timer::SettingsAck, Timer::HeaderBlock, Timer::DrainPing, Timer::DrainEnd];
+pub(crate) const TIMERS: [Timer; 6] =
+    [Timer::Handshake, Timer::SettingsAck, Timer::HeaderBlock, Timer::DrainPing, Timer::DrainEnd, Timer::Grants];
 
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
@@ -48,6 +51,10 @@ impl Timers {
     #[cfg(feature = "record")]
     pub(crate) fn at(&self, timer: Timer) -> Option<Timestamp> {
         self.own[timer as usize]
+    }
+
+    pub(crate) const fn is_set(&self, timer: Timer) -> bool {
+        self.own[timer as usize].is_some()
     }
 
     pub(crate) fn cancel(&mut self, timer: Timer) {

@@ -216,6 +216,7 @@ impl<'a> Stream<'a> {
     /// Lets go: what was queued goes out first. A response that was not ended is reset with INTERNAL_ERROR.
     pub fn release(self) {
         if self.conn.slots[self.s].has(flag::SEND_ENDED | flag::CLOSED) {
+            tap!(self.conn, Record::Stream { slot: self.s, op: StreamOp::Release });
             self.conn.let_go(self.s);
         } else {
             self.reset(ErrorCode::INTERNAL_ERROR);

@@ -112,6 +112,8 @@ pub(crate) struct Assembly {
     pub(crate) extra: u32,
     /// Octets counted in `Connection::ahead` for it.
     pub(crate) reserved: u32,
+    /// `left` when its progress was last looked at; 0: never.
+    pub(crate) seen: u32,
 }
 
 impl Assembly {

@@ -89,6 +89,25 @@ fn x14_tables_stay_in_step() {
 }
 
 #[test]
+fn x14_twin_a_table_that_is_emptied_and_filled() {
+    // An encoder that changes its table with each block, within the limit, and refers to what it has just put there.
+    let mut peer = to_server(Cut::Random(30));
+    for n in 0..size(100_000) as u32 {
+        let sizes: &[u8] = [&b""[..], b"\x20\x3f\xe1\x1f", b"\x3f\xe1\x1f", b"\x20\x3f\x45"][n as usize % 4];
+        let mut block = [sizes, &request_block("/S/M", &[])].concat();
+        let value = format!("value {n}");
+        literal(&mut block, 0x40, b"x-new", value.as_bytes());
+        block.push(0xbe);
+        peer.headers(1 + 2 * n, true, &block);
+        let call = accept(&mut peer).expect("a request");
+        assert!(peer.call(call).metadata().get_all("x-new").eq([value.as_str(); 2]), "{n}");
+        peer.finish_ok(call);
+        drain(&mut peer);
+    }
+    peer.assert_open();
+}
+
+#[test]
 fn x15_fields_that_abort_others() {
     let long = vec![b'x'; 9_000];
     let heads: [&[(&str, &[u8])]; 6] = [
@@ -143,6 +162,25 @@ fn x15_fields_that_abort_others() {
             peer.headers(3, true, REQUEST);
             assert!(serve(&mut peer), "{block:02x?}");
         }
+    }
+}
+
+#[test]
+fn x15_twin_the_same_fields_as_they_should_be() {
+    let long = [b'x'; 9_000];
+    let heads: [&[(&str, &[u8])]; 5] = [
+        &[("x", b"te"), ("large", &long)],
+        &[("x-bin", b"AAECAw"), ("large", &long)],
+        &[("x-bin", b"AAECAw=="), ("grpc-timeout", b"99999999H")],
+        &[("content-length", b"0"), ("unknown", &long)],
+        &[("accept", b"*/*"), ("user-agent", &long)],
+    ];
+    let mut peer = to_server(Cut::Random(1_000));
+    for (n, head) in heads.iter().enumerate() {
+        peer.request(1 + 4 * n as u32, "/S/M", true, head);
+        assert!(serve(&mut peer), "{:?}", head[0].0);
+        peer.said();
+        peer.assert_usable(3 + 4 * n as u32);
     }
 }
 

@@ -5,7 +5,7 @@ use super::{
     peer::*,
 };
 use pintle_core::{
-    ErrorCode,
+    Endpoint, ErrorCode,
     testing::{Cut, raw::REQUEST, wire::*},
 };
 use std::time::Duration;
@@ -69,7 +69,7 @@ fn x18_a_window_that_comes_while_nobody_reads() {
         drain(&mut peer);
         peer.send(&settings(&[]));
         let now = peer.now;
-        assert!(!pintle_core::Endpoint::transmit(&mut peer.conn, now, 64 * KIB).is_empty(), "an acknowledgement that nobody reads");
+        assert!(!peer.conn.transmit(now, 64 * KIB).is_empty(), "an acknowledgement that nobody reads");
         peer.send(&window_update(0, 4_096)).advance(Duration::from_secs(10));
         drain(&mut peer);
     }
@@ -97,7 +97,7 @@ fn x18_windows_that_come_and_go() {
         drain(&mut peer);
         peer.send(&settings(&[(4, 4_096)]));
         let now = peer.now;
-        assert!(!pintle_core::Endpoint::transmit(&mut peer.conn, now, 1).is_empty(), "an acknowledgement that nobody reads");
+        assert!(!peer.conn.transmit(now, 1).is_empty(), "an acknowledgement that nobody reads");
         peer.advance(Duration::from_secs(20)).send(&settings(&[(4, 0)]));
         drain(&mut peer);
     }
@@ -172,6 +172,40 @@ fn x09_twin_messages_in_a_few_frames() {
         for _ in 0..2_000 {
             pieces.iter().for_each(|piece| _ = peer.data(1, false, piece));
         }
+        peer.assert_open();
+    }
+}
+
+/// X19: two calls announce messages that take all the room there is, and send nothing; a third one's message gets in nevertheless, and an
+/// upload that is slow, but comes, is not ended.
+#[test]
+fn x19_announced_messages_hold_nobody_up_for_ever() {
+    for slow in [0, 4 << 10] {
+        let mut peer = to_server(Cut::Whole);
+        for (stream, announced) in [(1, 4_u32 << 20), (3, 3_900_000), (5, 1 << 20)] {
+            peer.headers(stream, false, REQUEST);
+            let id = peer.accept();
+            peer.call(id).demand(1);
+            peer.data(stream, false, &[&[0], &announced.to_be_bytes()[..]].concat());
+        }
+        let let_in = |said: &[Said], stream| -> u32 {
+            said.iter().filter(|said| said.kind() == WINDOW_UPDATE && said.stream() == stream).map(|said| said.frame.word(0)).sum()
+        };
+        let said = peer.said();
+        assert!(let_in(&said, 1) > 3 << 20 && let_in(&said, 3) > 3 << 20, "they have the room");
+        assert_eq!(let_in(&said, 5), 0, "there is none for the third");
+        let mut said = Vec::new();
+        for _ in 0..2 {
+            assert!(peer.conn.wants().deadline.is_some(), "somebody waits");
+            if slow > 0 {
+                peer.data(1, false, &vec![7; slow]);
+            }
+            peer.advance(Duration::from_secs(60));
+            said.extend(peer.said());
+        }
+        let refused = |stream| said.iter().any(|said| said.stream() == stream && said.field("grpc-status") == Some("8"));
+        assert_eq!((refused(1), refused(3), refused(5)), (slow == 0, true, false), "{said:?}");
+        assert!(let_in(&said, 5) >= (1 << 20) - (128 << 10), "the third one's message is let in");
         peer.assert_open();
     }
 }

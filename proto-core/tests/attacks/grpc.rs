@@ -80,12 +80,14 @@ fn x21_declared_lengths() {
             let used = freed(|| {
                 let mut peer = to_server(cut);
                 peer.headers(1, false, REQUEST);
-                accept(&mut peer).expect("a request");
+                let call = accept(&mut peer).expect("a request");
                 peer.data(1, false, &prefix[..4]);
                 assert!(peer.said().iter().all(|said| said.kind() != HEADERS));
                 peer.data(1, false, &prefix[4..]);
                 let said = peer.said();
                 assert!(said.iter().any(|said| said.field("grpc-status") == Some(code)), "{said:?}");
+                peer.call(call).finish(&pintle_core::Status::ok(), None);
+                peer.assert_usable(3);
                 peer
             });
             assert!(used.peak < 32 * KIB, "{used:?}");

@@ -284,6 +284,11 @@ fn x23_deadlines() {
             }
             let expected = if timeout == "99999999H" { 0 } else { size(100_000) };
             assert_eq!((ended, peer.conn.probe().slots), (expected, 0), "{timeout}: each ends once");
+            peer.headers(stream, true, REQUEST);
+            assert!(serve(&mut peer), "{timeout}: the next is served");
+            drain(&mut peer);
+            peer.assert_open();
+            stream += 2;
             // A jump to the end of time.
             peer.headers(stream, false, REQUEST);
             peer.now = Timestamp::MAX;

@@ -8,7 +8,9 @@ use crate::common::{
 use crate::rt;
 use pintle::Code;
 use std::{
+    any::Any,
     future::{Future, IntoFuture, poll_fn},
+    sync::Mutex,
     task::Poll,
 };
 
@@ -143,7 +145,8 @@ fn a_vanished_client_drops_its_handlers() {
     });
 }
 
-/// Leaks the handles, so that nothing tells the server in an orderly way.
-fn runtime_is_dropped<T>(handles: T) {
-    std::mem::forget(handles);
+/// Keeps the handles for ever, so that nothing tells the server in an orderly way.
+fn runtime_is_dropped<T: Send + 'static>(handles: T) {
+    static KEPT: Mutex<Vec<Box<dyn Any + Send>>> = Mutex::new(Vec::new());
+    KEPT.lock().unwrap().push(Box::new(handles));
 }

@@ -13,7 +13,7 @@ use std::{
     os::unix::{fs::MetadataExt, net::UnixListener},
     process::{Command, Stdio},
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     },
     thread,
@@ -175,8 +175,9 @@ const CALLEE: &str = "PINTLE_CALLEE";
 pub fn identities(test: &str, serve: impl Fn(&str) -> (Target, Gauge)) {
     let service = |address: String, service| Target { address, service };
     if let Ok(callee) = std::env::var(CALLEE) {
+        static NAME: OnceLock<String> = OnceLock::new();
         let (address, name) = callee.split_once(' ').expect("address and service");
-        attacks::assert_serves(&service(address.to_owned(), Box::leak(name.to_owned().into_boxed_str())));
+        attacks::assert_serves(&service(address.to_owned(), NAME.get_or_init(|| name.to_owned())));
         return;
     }
     let uid = fs::metadata("/proc/self").expect("Linux").uid();

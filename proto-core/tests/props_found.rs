@@ -2,7 +2,7 @@
 
 use pintle_core::{
     Code, Shape,
-    testing::{CLIENT, LinkConfig, Op, Rng, SERVER, World},
+    testing::{CLIENT, History, LinkConfig, Op, Rng, SERVER, World},
 };
 
 /// As the properties do it: link, configurations and everything random from one seed; then the rest must be whole.
@@ -115,4 +115,21 @@ fn a_message_too_large_behind_a_full_inbox_ends_the_call_when_it_is_reached() {
         Op::Send { end: 0, call: 0, len: 131067 },
     ]);
     History { seed: 0x00000000004c5041, ops }.demand();
+}
+
+/// Before our small window is known, a client may send more: the room granted to a message that was in the same frame as its prefix, and beyond
+/// the window, was larger than the message, and the difference stayed with the peer.
+#[test]
+fn room_is_granted_for_no_more_than_the_message() {
+    let ops = Vec::from([
+        Op::Start { shape: Shape::ClientStreaming, metadata: 0, deadline_ms: 0 },
+        Op::Step { n: 2 },
+        Op::Step { n: 1 },
+        Op::Accept,
+        Op::Send { end: 0, call: 0, len: 1025 },
+        Op::Recv { end: 1, call: 0, most: 2 },
+        Op::Step { n: 3 },
+        Op::Recv { end: 1, call: 0, most: 2 },
+    ]);
+    History { seed: 0x18eceb0db893a376, ops }.demand();
 }

@@ -17,7 +17,9 @@ impl Connection {
         }
         // What the peer may send already, with what is due to it anyway.
         let has = slot.recv_window.get() + i64::from(slot.credit_due);
-        let lacks = i64::from(slot.assembly.left) - has;
+        // Not more than the message, which gives it back: what lacks beyond is held by others that are to be taken first.
+        let [_, len @ ..] = slot.assembly.prefix;
+        let lacks = (i64::from(slot.assembly.left) - has).min(i64::from(u32::from_be_bytes(len)));
         if lacks <= 0 {
             if i64::from(slot.assembly.left) > slot.recv_window.get() {
                 self.announce_credit(s);

@@ -78,10 +78,11 @@ fn read(mut body: &[u8], limit: u32) -> (Vec<&[u8]>, Option<Fault>) {
         if len > limit {
             return (messages, fault(Code::ResourceExhausted, false));
         }
-        let Some((message, rest)) = rest.split_at_checked(len as usize) else { return (messages, fault(Code::Internal, true)) };
+        // Refused before any of it is taken in.
         if *flag == 1 {
             return (messages, fault(Code::Internal, false));
         }
+        let Some((message, rest)) = rest.split_at_checked(len as usize) else { return (messages, fault(Code::Internal, true)) };
         messages.push(message);
         body = rest;
     }

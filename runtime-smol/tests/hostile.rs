@@ -1,5 +1,5 @@
 //! Hostile peers, on smol: in a process of its own, which counts its descriptors.
-#![cfg(target_os = "linux")]
+#![cfg(all(target_os = "linux", feature = "smol"))]
 
 extern crate pintle_smol as pintle;
 

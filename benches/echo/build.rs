@@ -1,5 +1,5 @@
-//! One .proto, two styles of glue.
+//! One .proto, three styles of glue.
 
 fn main() -> Result<(), pintle_build::Error> {
-    pintle_build::tokio().and_mio().compile(&["proto/echo.proto"])
+    pintle_build::tokio().and_smol().and_mio().compile(&["proto/echo.proto"])
 }

@@ -62,8 +62,10 @@ impl Head {
     #[inline]
     pub const fn parse(octets: &[u8; Self::LEN]) -> Self {
         let [l0, l1, l2, kind, flags, s0, s1, s2, s3] = *octets;
-        let front = u32::from_be_bytes([l0, l1, l2, kind]);
-        Self { len: front >> 8, kind, flags, stream: u32::from_be_bytes([s0, s1, s2, s3]) & MAX_STREAM }
+        // One load and shifts: this runs for each frame.
+        let front = u64::from_be_bytes([l0, l1, l2, kind, flags, s0, s1, s2]);
+        let stream = ((front as u32) << 8 | s3 as u32) & MAX_STREAM;
+        Self { len: (front >> 40) as u32, kind: (front >> 32) as u8, flags: (front >> 24) as u8, stream }
     }
 
     /// Writes a head. `len` must be below 2^24 (asserted in debug builds); the reserved bit is sent as 0.

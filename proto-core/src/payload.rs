@@ -86,6 +86,15 @@ impl Payload {
         }
     }
 
+    /// The octets, where they are one run.
+    #[inline(always)]
+    pub(crate) const fn as_flat(&mut self) -> Option<&mut Bytes> {
+        match &mut self.repr {
+            Repr::Flat(bytes) => Some(bytes),
+            Repr::Rope(_) => None,
+        }
+    }
+
     /// Takes the first run out. `None`: the payload is empty.
     pub fn pop_segment(&mut self) -> Option<Bytes> {
         match &mut self.repr {
@@ -154,6 +163,7 @@ impl Default for Payload {
 }
 
 impl From<Bytes> for Payload {
+    #[inline]
     fn from(bytes: Bytes) -> Self {
         Self { repr: Repr::Flat(bytes) }
     }

@@ -19,7 +19,7 @@ mod stack;
 
 pub use client::{
     BidiRequest, Caller, Calling, Client, ClientStreamingRequest, Drive, End, Engine, Head, LocalCall, LocalClient, Messages, Next,
-    RemoteCall, Request, Requests, Response, ServerStreamingRequest, UnaryRequest, Upload, kind, lost, not_started,
+    Pending, RemoteCall, Request, Requests, Response, ServerStreamingRequest, UnaryRequest, Upload, kind, lost, not_started,
 };
 pub use mailbox::Mailbox;
 /// What generated code names.

@@ -66,7 +66,7 @@ impl Endpoint for Stack {
     fn handle_timeout(&mut self, now: Timestamp) {
         on_either!(self, endpoint => endpoint.handle_timeout(now));
     }
-    #[inline]
+    #[inline(always)]
     fn wants(&self) -> Wants {
         on_either!(self, endpoint => endpoint.wants())
     }

@@ -2,17 +2,19 @@
 
 use crate::{Context, HttpRequest, HttpResponse, Peer};
 use pintle_core::{
-    CallId, Code, Connection, Event, Metadata, Shape, Status, Timestamp, Token,
+    CallId, Code, Connection, Event, Message, Metadata, Recv, Shape, Status, Timestamp, Token,
     http::{Exchange, ExchangeId},
 };
-use pintle_futures::owner::{App, CallCell, Command, Queue, Served};
+use pintle_futures::owner::{App, CallCell, Command, Queue, Request, Served};
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
 };
 
-/// Cells kept for later calls of a connection.
-const SPARE_CELLS: usize = 64;
+/// Slots of a connection that keep their cell for their next call.
+const SPARE_CELLS: usize = 128;
+/// Octets of metadata that a cell may keep meanwhile.
+const SPARE_METADATA: usize = 512;
 
 /// Answers a plain request, in the task of the connection: it must not block. `None`: as a gRPC server answers what
 /// is not gRPC (415 or 405).
@@ -22,7 +24,20 @@ pub type HttpHandler = dyn Fn(&HttpRequest) -> Option<HttpResponse> + Send + Syn
 pub(crate) struct Arrival<'a> {
     pub(crate) conn: &'a mut Connection,
     pub(crate) id: CallId,
-    pub(crate) cx: Context,
+    pub(crate) cell: &'a Arc<CallCell>,
+    /// The one request of a call whose requests are no stream.
+    pub(crate) request: &'a mut Option<Message>,
+}
+
+impl Arrival<'_> {
+    pub(crate) fn context(&self) -> Context {
+        Context { cell: Arc::clone(self.cell) }
+    }
+
+    /// The one request: the connection reports such a call when that is complete.
+    pub(crate) fn take_request(&mut self) -> Result<Message, Status> {
+        self.request.take().ok_or_else(|| Status::internal("the request has no message"))
+    }
 }
 
 /// How handlers are run.
@@ -54,18 +69,28 @@ pub(crate) struct ServerApp<X> {
     queue: Arc<Queue>,
     /// By the core's slot.
     entries: Vec<Entry>,
-    spare: Vec<Arc<CallCell>>,
 }
 
 enum Entry {
     Empty,
-    Call { id: CallId, cell: Arc<CallCell> },
+    /// Kept for the next call in this slot, which makes it as new.
+    Spare(Arc<CallCell>),
+    Call {
+        id: CallId,
+        cell: Arc<CallCell>,
+    },
     Http(Exchange),
+}
+
+/// Whether the cell of a call that has ended is kept for the next one in its slot.
+#[inline]
+fn is_spare(slot: usize, cell: &CallCell) -> bool {
+    slot < SPARE_CELLS && cell.request().metadata.capacity() <= SPARE_METADATA
 }
 
 impl<X: Execute> ServerApp<X> {
     pub(crate) fn new(executor: X, http: Option<Arc<HttpHandler>>, peer: Arc<Peer>, queue: Arc<Queue>) -> Self {
-        Self { executor, http, peer, queue, entries: Vec::new(), spare: Vec::new() }
+        Self { executor, http, peer, queue, entries: Vec::new() }
     }
 
     fn entry(&mut self, slot: usize) -> &mut Entry {
@@ -75,37 +100,54 @@ impl<X: Execute> ServerApp<X> {
         &mut self.entries[slot]
     }
 
+    #[inline]
     fn incoming(&mut self, conn: &mut Connection, id: CallId) {
-        let Some(accepted) = conn.accept(id, Token::default()) else { return };
+        let Some((accepted, mut call)) = conn.accept_call(id, Token::default()) else { return };
         // Unknown methods are the connection's to refuse: `accept_unknown_methods` is not set here.
         let Some(route) = accepted.route else { return };
-        let Ok(mut call) = conn.call(id) else { return };
-        let metadata = if call.metadata().is_empty() { Metadata::new() } else { call.take_metadata() };
+        let metadata = if call.metadata().is_empty() { None } else { Some(call.take_metadata()) };
         let streams = matches!(accepted.shape, Shape::ClientStreaming | Shape::Bidi);
-        let cell = self.new_cell(id.slot() as u32, streams);
-        let cx = Context {
-            cell: Arc::clone(&cell),
-            method: self.executor.path(route.index()),
-            metadata,
-            deadline: accepted.deadline,
-            peer: Arc::clone(&self.peer),
+        let mut message = match streams {
+            true => None,
+            false => match call.recv() {
+                Recv::Message(message) => Some(message),
+                Recv::Pending | Recv::End => None,
+            },
         };
-        *self.entry(id.slot()) = Entry::Call { id, cell };
-        match self.executor.start(route.index(), Arrival { conn, id, cx }) {
-            Progress::Done => self.release(id.slot()),
-            Progress::Running if streams => self.serve(conn, id.slot()),
-            Progress::Running => {}
+        let slot = id.slot();
+        self.renew(slot, streams, self.executor.path(route.index()), metadata, accepted.deadline);
+        // It stays where it is unless the handler outlives its first poll.
+        let Some(Entry::Spare(cell)) = self.entries.get(slot) else { return };
+        let progress = self.executor.start(route.index(), Arrival { conn, id, cell, request: &mut message });
+        if progress == Progress::Done {
+            if !is_spare(slot, cell) {
+                self.entries[slot] = Entry::Empty;
+            }
+            return;
+        }
+        if let Entry::Spare(cell) = std::mem::replace(&mut self.entries[slot], Entry::Empty) {
+            self.entries[slot] = Entry::Call { id, cell };
+        }
+        if streams {
+            self.serve(conn, slot);
         }
     }
 
-    /// `streams`: the handler reads the request as a stream; else it was given the one message already.
-    fn new_cell(&mut self, slot: u32, streams: bool) -> Arc<CallCell> {
-        while let Some(mut cell) = self.spare.pop() {
-            if CallCell::recycle(&mut cell, slot, streams) {
-                return cell;
+    /// Puts a cell as new into the place of this slot. `streams`: the handler reads the request as a stream; else it is given the one message.
+    #[inline]
+    fn renew(&mut self, slot: usize, streams: bool, method: &'static str, metadata: Option<Metadata>, deadline: Option<Timestamp>) {
+        if let Entry::Spare(cell) = self.entry(slot)
+            && let Some(request) = CallCell::recycle(cell, streams)
+        {
+            (request.method, request.deadline) = (method, deadline);
+            match metadata {
+                Some(metadata) => request.metadata = metadata,
+                None => request.metadata.clear(),
             }
+            return;
         }
-        CallCell::accepted(&self.queue, slot, streams)
+        let request = Request { method, metadata: metadata.unwrap_or_default(), deadline, peer: Arc::clone(&self.peer) };
+        self.entries[slot] = Entry::Spare(CallCell::accepted(&self.queue, slot as u32, streams, request));
     }
 
     /// Does for the call in `slot` whatever its cell and the connection allow now.
@@ -120,9 +162,11 @@ impl<X: Execute> ServerApp<X> {
     }
 
     fn release(&mut self, slot: usize) {
-        let Entry::Call { cell, .. } = std::mem::replace(&mut self.entries[slot], Entry::Empty) else { return };
-        if self.spare.len() < SPARE_CELLS {
-            self.spare.push(cell);
+        let entry = &mut self.entries[slot];
+        if let Entry::Call { cell, .. } = std::mem::replace(entry, Entry::Empty)
+            && is_spare(slot, &cell)
+        {
+            *entry = Entry::Spare(cell);
         }
     }
 

@@ -8,42 +8,38 @@ use std::{any::Any, fmt, future::poll_fn, sync::Arc, time::Duration};
 /// A call as its handler sees it.
 pub struct Context {
     pub(crate) cell: Arc<CallCell>,
-    pub(crate) method: &'static str,
-    pub(crate) metadata: Metadata,
-    pub(crate) deadline: Option<Timestamp>,
-    pub(crate) peer: Arc<Peer>,
 }
 
 impl Context {
     /// `/package.Service/Method`.
     #[must_use]
     pub fn method(&self) -> &'static str {
-        self.method
+        self.cell.request().method
     }
 
     /// The client.
     #[must_use]
     pub fn peer(&self) -> &Peer {
-        &self.peer
+        &self.cell.request().peer
     }
 
     /// The request's metadata.
     #[must_use]
     pub fn metadata(&self) -> &Metadata {
-        &self.metadata
+        &self.cell.request().metadata
     }
 
     /// When the call ends with DEADLINE_EXCEEDED; `None` if the client set no deadline. Pass it on to calls made on
     /// behalf of this one: `.deadline_at(cx.deadline())`.
     #[must_use]
     pub fn deadline(&self) -> Option<Timestamp> {
-        self.deadline
+        self.cell.request().deadline
     }
 
     /// Time left until the deadline (zero: it has passed).
     #[must_use]
     pub fn time_left(&self) -> Option<Duration> {
-        Some(self.deadline?.saturating_since(self.cell.queue().now()))
+        Some(self.deadline()?.saturating_since(self.cell.queue().now()))
     }
 
     /// Adds a field to the response's initial metadata, which goes out with the first message.
@@ -121,9 +117,9 @@ impl Context {
 impl fmt::Debug for Context {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Context")
-            .field("method", &self.method)
-            .field("peer", &self.peer)
-            .field("deadline", &self.deadline)
+            .field("method", &self.method())
+            .field("peer", self.peer())
+            .field("deadline", &self.deadline())
             .finish_non_exhaustive()
     }
 }

@@ -4,10 +4,10 @@
 use crate::{
     Context, Executor, LocalService, Shared,
     app::{Arrival, Execute, Progress},
-    spawn::{panicked, take_request, unimplemented},
+    spawn::{panicked, unimplemented},
 };
 use pintle_core::{
-    CallId, Code, Connection, SendError, Status,
+    CallId, Code, Connection, Status,
     codec::{self, Codec},
 };
 use pintle_futures::{
@@ -15,7 +15,7 @@ use pintle_futures::{
     owner::{self, CallCell, Command, Queue},
 };
 use std::{
-    any::{Any, TypeId},
+    any::Any,
     fmt,
     future::Future,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -42,7 +42,8 @@ impl Executor for Inline {
 pub(super) struct Inliner {
     shared: Arc<Shared<Inline>>,
     queue: Arc<Queue>,
-    pools: Pools,
+    /// By route: one kind of handler each, unless a service's `dispatch` is of an unusual kind itself.
+    pools: Vec<Pools>,
     /// By the core's slot.
     slots: Vec<Slot>,
 }
@@ -54,8 +55,8 @@ struct Slot {
 }
 
 struct Running {
-    pool: usize,
-    index: usize,
+    /// Its route, its kind among that route's, and its place there.
+    place: (usize, usize, usize),
     id: CallId,
     cell: Arc<CallCell>,
 }
@@ -81,10 +82,11 @@ impl Wake for HandlerWaker {
 
 impl Inliner {
     pub(super) fn new(shared: Arc<Shared<Inline>>, queue: Arc<Queue>) -> Self {
-        let pools = Pools { kinds: Vec::new(), by_route: vec![0; shared.targets.len()] };
+        let pools = shared.targets.iter().map(|_| Pools::default()).collect();
         Self { shared, queue, pools, slots: Vec::new() }
     }
 
+    #[cold]
     fn grow(&mut self, slot: usize) {
         while self.slots.len() <= slot {
             let slot = self.slots.len() as u32;
@@ -100,12 +102,16 @@ impl Execute for Inliner {
         self.shared.targets[route].2
     }
 
+    #[inline]
     fn start(&mut self, route: usize, arrival: Arrival<'_>) -> Progress {
         let slot = arrival.id.slot();
-        self.grow(slot);
+        if slot >= self.slots.len() {
+            self.grow(slot);
+        }
         let (service, method, _) = self.shared.targets[route];
         let mut progress = Progress::Running;
-        let call = InlineCall { arrival, route, pools: &mut self.pools, slot: &mut self.slots[slot], progress: &mut progress };
+        let (pools, slot) = (&mut self.pools[route], &mut self.slots[slot]);
+        let call = InlineCall { arrival, route, pools, slot, progress: &mut progress };
         self.shared.services[service].dispatch(method, call);
         progress
     }
@@ -116,7 +122,8 @@ impl Execute for Inliner {
         slot.flag.queued.store(false, Ordering::Release);
         let Some(running) = &slot.running else { return Progress::Running };
         let place = Place { conn, id: running.id, cell: &running.cell };
-        let polled = self.pools.kinds[running.pool].1.resume(running.index, &mut task::Context::from_waker(&slot.waker), place);
+        let (route, kind, index) = running.place;
+        let polled = self.pools[route].0[kind].resume(index, &mut task::Context::from_waker(&slot.waker), place);
         match polled {
             Poll::Ready(progress) => {
                 slot.running = None;
@@ -130,7 +137,8 @@ impl Execute for Inliner {
         // What it waits for says now that the call is over, as it does for a handler that has a task.
         let progress = self.wake(conn, slot);
         if let Some(running) = self.slots.get_mut(slot as usize).and_then(|slot| slot.running.take()) {
-            self.pools.kinds[running.pool].1.cancel(running.index);
+            let (route, kind, index) = running.place;
+            self.pools[route].0[kind].cancel(index);
             let status = running.cell.over().unwrap_or_else(|| Status::new(Code::Cancelled, "the call is over"));
             running.cell.end_handler(Err(status));
         }
@@ -156,7 +164,7 @@ impl InlineCall<'_> {
         H: FnOnce(Context, Q::Item) -> F,
         F: Future<Output = Result<P::Item, Status>> + 'static,
     {
-        match take_request(&mut self.arrival).and_then(owner::decode::<Q>) {
+        match self.arrival.take_request().and_then(owner::decode::<Q>) {
             Ok(request) => self.run(|cx| handler(cx, request), reply::<P>),
             Err(status) => self.refuse(status),
         }
@@ -170,9 +178,9 @@ impl InlineCall<'_> {
         H: FnOnce(Context, Q::Item, Sender<P::Item>) -> F,
         F: Future<Output = Result<(), Status>> + 'static,
     {
-        match take_request(&mut self.arrival).and_then(owner::decode::<Q>) {
+        match self.arrival.take_request().and_then(owner::decode::<Q>) {
             Ok(request) => {
-                let out = Sender::of::<P>(&self.arrival.cx.cell);
+                let out = Sender::of::<P>(self.arrival.cell);
                 self.run(|cx| handler(cx, request, out), ended);
             }
             Err(status) => self.refuse(status),
@@ -187,7 +195,7 @@ impl InlineCall<'_> {
         H: FnOnce(Context, Streaming<Q::Item>) -> F,
         F: Future<Output = Result<P::Item, Status>> + 'static,
     {
-        let input = Streaming::of::<Q>(&self.arrival.cx.cell);
+        let input = Streaming::of::<Q>(self.arrival.cell);
         self.run(|cx| handler(cx, input), reply::<P>);
     }
 
@@ -199,34 +207,36 @@ impl InlineCall<'_> {
         H: FnOnce(Context, Streaming<Q::Item>, Sender<P::Item>) -> F,
         F: Future<Output = Result<(), Status>> + 'static,
     {
-        let input = Streaming::of::<Q>(&self.arrival.cx.cell);
-        let out = Sender::of::<P>(&self.arrival.cx.cell);
+        let input = Streaming::of::<Q>(self.arrival.cell);
+        let out = Sender::of::<P>(self.arrival.cell);
         self.run(|cx| handler(cx, input, out), ended);
     }
 
     /// Answers UNIMPLEMENTED.
     pub fn unimplemented(self) {
-        let status = unimplemented(&self.arrival.cx);
+        let status = unimplemented(self.arrival.cell);
         self.refuse(status);
     }
 
     fn refuse(self, status: Status) {
-        self.arrival.cx.cell.end_handler(Err(status));
+        self.arrival.cell.end_handler(Err(status));
     }
 
+    // `always`, here and below: the handler's future is large, and each call that it passes through copies it.
+    #[inline(always)]
     fn run<F, T>(self, make: impl FnOnce(Context) -> F, reply: Reply<T>)
     where
         F: Future<Output = Result<T, Status>> + 'static,
         T: 'static,
     {
-        let Arrival { conn, id, cx } = self.arrival;
-        let cell = Arc::clone(&cx.cell);
-        let kind = self.pools.kind::<F, T>(self.route, reply);
+        let cx = self.arrival.context();
+        let Arrival { conn, id, cell, .. } = self.arrival;
+        let (kind, pool) = self.pools.of::<F, T>(reply);
         let mut woken = task::Context::from_waker(&self.slot.waker);
-        let Some(pool) = self.pools.pool::<F, T>(kind) else { return };
-        match pool.start(make(cx), &mut woken, Place { conn, id, cell: &cell }) {
-            Ok(progress) => *self.progress = progress,
-            Err(index) => self.slot.running = Some(Running { pool: kind, index, id, cell }),
+        match pool.start(|| make(cx), &mut woken) {
+            Ok(Ok(item)) => *self.progress = reply(Place { conn, id, cell }, item),
+            Ok(Err(status)) => cell.end_handler(Err(status)),
+            Err(index) => self.slot.running = Some(Running { place: (self.route, kind, index), id, cell: Arc::clone(cell) }),
         }
     }
 }
@@ -241,18 +251,13 @@ struct Place<'a> {
 type Reply<T> = fn(Place<'_>, T) -> Progress;
 
 /// The handler returned its one message: it goes straight into the connection's buffer.
+#[inline(always)]
 fn reply<P: Codec>(place: Place<'_>, item: P::Item) -> Progress {
-    if place.cell.is_plain()
-        && let Ok(mut call) = place.conn.call(place.id)
+    if place.cell.answers_plainly()
+        && let Ok(call) = place.conn.call(place.id)
     {
-        match codec::send::<P>(&mut call, &item) {
-            Ok(()) | Err(SendError::Ended(())) => {
-                call.finish(&Status::ok(), None);
-                return Progress::Done;
-            }
-            // By the cell then, as other executors do.
-            Err(_) => {}
-        }
+        codec::reply::<P>(call, &item);
+        return Progress::Done;
     }
     place.cell.end_handler(Ok(Some(owner::encode::<P>(&item))));
     Progress::Running
@@ -264,40 +269,25 @@ fn ended(place: Place<'_>, (): ()) -> Progress {
     Progress::Running
 }
 
-/// Handlers by the type of their future, so that their boxes are used again.
-struct Pools {
-    kinds: Vec<(TypeId, Box<dyn Handlers>)>,
-    /// By route: where its kind is, probably.
-    by_route: Vec<usize>,
-}
+/// The handlers of one method, by the type of their future, so that their boxes are used again.
+#[derive(Default)]
+struct Pools(Vec<Box<dyn Handlers>>);
 
 impl Pools {
-    fn kind<F, T>(&mut self, route: usize, reply: Reply<T>) -> usize
+    /// The pool of this type and where it is.
+    #[inline(always)]
+    fn of<F, T>(&mut self, reply: Reply<T>) -> (usize, &mut Pool<F, T>)
     where
         F: Future<Output = Result<T, Status>> + 'static,
         T: 'static,
     {
-        let wanted = TypeId::of::<Pool<F, T>>();
-        let likely = self.by_route[route];
-        if self.kinds.get(likely).is_some_and(|(kind, _)| *kind == wanted) {
-            return likely;
-        }
-        let found = self.kinds.iter().position(|(kind, _)| *kind == wanted);
+        let found = self.0.iter().position(|kind| (&**kind as &dyn Any).is::<Pool<F, T>>());
         let index = found.unwrap_or_else(|| {
-            self.kinds.push((wanted, Box::new(Pool::<F, T> { busy: Vec::new(), free: Vec::new(), spare: Vec::new(), reply })));
-            self.kinds.len() - 1
+            self.0.push(Box::new(Pool::<F, T> { busy: Vec::new(), free: Vec::new(), spare: Vec::new(), reply }));
+            self.0.len() - 1
         });
-        self.by_route[route] = index;
-        index
-    }
-
-    fn pool<F, T>(&mut self, kind: usize) -> Option<&mut Pool<F, T>>
-    where
-        F: Future<Output = Result<T, Status>> + 'static,
-        T: 'static,
-    {
-        let pool: &mut dyn Any = &mut *self.kinds[kind].1;
-        pool.downcast_mut()
+        let kind: &mut dyn Any = &mut *self.0[index];
+        (index, kind.downcast_mut().expect("found, or made, with this type"))
     }
 }
 
@@ -315,23 +305,23 @@ struct Pool<F, T> {
 
 impl<F: Future<Output = Result<T, Status>> + 'static, T: 'static> Pool<F, T> {
     /// Polls a new handler once. `Err`: it is not ready and has this index.
-    fn start(&mut self, future: F, cx: &mut task::Context<'_>, place: Place<'_>) -> Result<Progress, usize> {
-        let mut handler = self.spare.pop().unwrap_or_else(|| Box::pin(None));
-        handler.as_mut().set(Some(future));
-        match poll(&mut handler, cx) {
-            Poll::Ready(result) => {
-                self.keep(handler);
-                Ok(self.deliver(place, result))
-            }
-            Poll::Pending => {
-                let index = self.free.pop().unwrap_or(self.busy.len());
-                match self.busy.get_mut(index) {
-                    Some(free) => *free = Some(handler),
-                    None => self.busy.push(Some(handler)),
-                }
-                Err(index)
-            }
+    #[inline(always)]
+    fn start(&mut self, make: impl FnOnce() -> F, cx: &mut task::Context<'_>) -> Result<Result<T, Status>, usize> {
+        if self.spare.is_empty() {
+            self.spare.push(Box::pin(None));
         }
+        let handler = self.spare.last_mut().expect("one is there");
+        handler.as_mut().set(Some(make()));
+        if let Poll::Ready(result) = poll(handler, cx) {
+            return Ok(result);
+        }
+        let handler = self.spare.pop();
+        let index = self.free.pop().unwrap_or(self.busy.len());
+        match self.busy.get_mut(index) {
+            Some(free) => *free = handler,
+            None => self.busy.push(handler),
+        }
+        Err(index)
     }
 
     fn deliver(&self, place: Place<'_>, result: Result<T, Status>) -> Progress {
@@ -372,21 +362,27 @@ impl<F: Future<Output = Result<T, Status>> + 'static, T: 'static> Handlers for P
 }
 
 /// Polls a handler; one that is ready, or that panicked, is dropped. A panic ends the call, not the connection.
+#[inline(always)]
 fn poll<F: Future<Output = Result<T, Status>>, T>(
     handler: &mut Pin<Box<Option<F>>>,
     cx: &mut task::Context<'_>,
 ) -> Poll<Result<T, Status>> {
-    let polled = catch_unwind(AssertUnwindSafe(|| match handler.as_mut().as_pin_mut() {
-        Some(future) => future.poll(cx),
-        None => Poll::Ready(Err(panicked())),
+    let mut polled = Poll::Pending;
+    let whole = catch_unwind(AssertUnwindSafe(|| {
+        polled = match handler.as_mut().as_pin_mut() {
+            Some(future) => future.poll(cx),
+            None => Poll::Ready(Err(panicked())),
+        };
+        if polled.is_ready() {
+            // Its destructors may panic, too: the result is there by then.
+            handler.as_mut().set(None);
+        }
     }));
-    let result = match polled {
-        Ok(Poll::Pending) => return Poll::Pending,
-        Ok(Poll::Ready(result)) => result,
-        Err(_) => Err(panicked()),
-    };
-    clear(handler);
-    Poll::Ready(result)
+    if whole.is_err() && polled.is_pending() {
+        clear(handler);
+        return Poll::Ready(Err(panicked()));
+    }
+    polled
 }
 
 /// Drops a handler; its destructors may panic, which ends nothing else.
@@ -396,6 +392,6 @@ fn clear<F>(handler: &mut Pin<Box<Option<F>>>) {
 
 impl fmt::Debug for InlineCall<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("InlineCall").field("cx", &self.arrival.cx).finish_non_exhaustive()
+        f.debug_struct("InlineCall").field("method", &self.arrival.cell.request().method).finish_non_exhaustive()
     }
 }

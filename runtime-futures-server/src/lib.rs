@@ -7,6 +7,7 @@ mod app;
 mod context;
 mod in_process;
 mod inline;
+pub mod local;
 mod serve;
 mod server;
 mod spawn;
@@ -219,44 +220,45 @@ impl<R: Runtime, X: Runs<R>> Acceptor<R, X> {
 }
 
 impl<R: Runtime> Runs<R> for Spawn<R> {
-    async fn run<S: Io, E: Endpoint>(
+    fn run<S: Io, E: Endpoint>(
         acceptor: &Acceptor<R, Self>,
         io: S,
         peer: Peer,
         layer: impl FnOnce(Connection) -> E,
         queue: &Arc<Queue>,
-    ) {
+    ) -> impl Future<Output = ()> {
         let executor = spawn::Spawner { runtime: acceptor.runtime.clone(), shared: Arc::clone(&acceptor.shared) };
-        drive(acceptor, executor, io, peer, layer, queue).await;
+        drive(acceptor, executor, io, peer, layer, queue)
     }
 }
 
 impl<R: Runtime> Runs<R> for Inline {
-    async fn run<S: Io, E: Endpoint>(
+    fn run<S: Io, E: Endpoint>(
         acceptor: &Acceptor<R, Self>,
         io: S,
         peer: Peer,
         layer: impl FnOnce(Connection) -> E,
         queue: &Arc<Queue>,
-    ) {
+    ) -> impl Future<Output = ()> {
         let executor = inline::Inliner::new(Arc::clone(&acceptor.shared), Arc::clone(queue));
-        drive(acceptor, executor, io, peer, layer, queue).await;
+        drive(acceptor, executor, io, peer, layer, queue)
     }
 }
 
-async fn drive<R: Runtime, X: Executor, S: Io, E: Endpoint>(
+/// No `async fn`s, here and above: each would be one more to go through at every wake-up.
+fn drive<R: Runtime, X: Executor, S: Io, E: Endpoint>(
     acceptor: &Acceptor<R, X>,
     executor: impl app::Execute,
     io: S,
     peer: Peer,
     layer: impl FnOnce(Connection) -> E,
     queue: &Arc<Queue>,
-) {
+) -> impl Future<Output = ()> {
     let shared = &acceptor.shared;
     let connection = Connection::server(&shared.config, shared.routes.clone(), R::now());
     let app = app::ServerApp::new(executor, shared.http.clone(), Arc::new(peer), Arc::clone(queue));
     let mut driver = Driver::new(&acceptor.runtime, io, layer(connection), app, Arc::clone(queue));
-    poll_fn(|cx| driver.poll(cx)).await;
+    poll_fn(move |cx| driver.poll(cx))
 }
 
 /// For generated code.

@@ -4,10 +4,10 @@ use crate::{
     Context, Executor, Service, Shared,
     app::{Arrival, Execute, Progress},
 };
-use pintle_core::{Code, Connection, Message, Payload, Recv, Status, codec::Codec};
+use pintle_core::{Code, Connection, Payload, Status, codec::Codec};
 use pintle_futures::{
     Runtime, Sender, Streaming,
-    owner::{self, CallCell, Queue},
+    owner::{self, CallCell},
 };
 use std::{
     fmt,
@@ -68,12 +68,8 @@ impl<R: Runtime> SpawnCall<'_, R> {
         H: FnOnce(Context, Q::Item) -> F + Send + 'static,
         F: Future<Output = Result<P::Item, Status>> + Send,
     {
-        let request = take_request(&mut self.arrival);
-        self.spawn(move |cx| async move {
-            let request = owner::decode::<Q>(request?)?;
-            let reply = handler(cx, request).await?;
-            Ok(Some(owner::encode::<P>(&reply)))
-        });
+        let request = self.arrival.take_request();
+        self.spawn(move |cx| Ok(handler(cx, owner::decode::<Q>(request?)?)), CallCell::encode_reply::<P>);
     }
 
     /// One message in, many out.
@@ -84,13 +80,12 @@ impl<R: Runtime> SpawnCall<'_, R> {
         H: FnOnce(Context, Q::Item, Sender<P::Item>) -> F + Send + 'static,
         F: Future<Output = Result<(), Status>> + Send,
     {
-        let request = take_request(&mut self.arrival);
-        self.spawn(move |cx| async move {
+        let request = self.arrival.take_request();
+        let start = move |cx: Context| {
             let out = Sender::of::<P>(&cx.cell);
-            let request = owner::decode::<Q>(request?)?;
-            handler(cx, request, out).await?;
-            Ok(None)
-        });
+            Ok(handler(cx, owner::decode::<Q>(request?)?, out))
+        };
+        self.spawn(start, |_, ()| None);
     }
 
     /// Many messages in, one out.
@@ -101,11 +96,11 @@ impl<R: Runtime> SpawnCall<'_, R> {
         H: FnOnce(Context, Streaming<Q::Item>) -> F + Send + 'static,
         F: Future<Output = Result<P::Item, Status>> + Send,
     {
-        self.spawn(move |cx| async move {
+        let start = move |cx: Context| {
             let input = Streaming::of::<Q>(&cx.cell);
-            let reply = handler(cx, input).await?;
-            Ok(Some(owner::encode::<P>(&reply)))
-        });
+            Ok(handler(cx, input))
+        };
+        self.spawn(start, CallCell::encode_reply::<P>);
     }
 
     /// Many messages each way.
@@ -116,36 +111,41 @@ impl<R: Runtime> SpawnCall<'_, R> {
         H: FnOnce(Context, Streaming<Q::Item>, Sender<P::Item>) -> F + Send + 'static,
         F: Future<Output = Result<(), Status>> + Send,
     {
-        self.spawn(move |cx| async move {
+        let start = move |cx: Context| {
             let input = Streaming::of::<Q>(&cx.cell);
             let out = Sender::of::<P>(&cx.cell);
-            handler(cx, input, out).await?;
-            Ok(None)
-        });
+            Ok(handler(cx, input, out))
+        };
+        self.spawn(start, |_, ()| None);
     }
 
     /// Answers UNIMPLEMENTED.
     pub fn unimplemented(self) {
-        let status = unimplemented(&self.arrival.cx);
-        self.arrival.cx.cell.end_handler(Err(status));
+        let status = unimplemented(self.arrival.cell);
+        self.arrival.cell.end_handler(Err(status));
     }
 
-    /// Runs the handler that `make` makes in a task; it ends with its last message and OK, or with a status.
-    fn spawn<F>(self, make: impl FnOnce(Context) -> F + Send + 'static)
+    /// Runs the handler that `start` makes in a task; it ends with OK and what `finish` makes of its result, or with a status.
+    fn spawn<F, T>(self, start: impl FnOnce(Context) -> Result<F, Status> + Send + 'static, finish: fn(&CallCell, &T) -> Option<Payload>)
     where
-        F: Future<Output = Result<Option<Payload>, Status>> + Send,
+        F: Future<Output = Result<T, Status>> + Send,
+        T: 'static,
     {
-        let cx = self.arrival.cx;
-        let cell = Arc::clone(&cx.cell);
-        let queue = cell.queue();
-        queue.handler_started();
-        let mut task = HandlerTask { cell, queue, first: true, ended: false };
+        let cx = self.arrival.context();
+        let cell = Arc::clone(self.arrival.cell);
+        cell.handler_started();
+        let mut task = HandlerTask { cell, ended: false };
+        // One future for all of it: of each in another what moves in is kept twice, and a task's future is copied some six times.
         self.runtime.spawn(async move {
-            // The handler is dropped before the end is reported: a slot is free only when its work has ended.
-            let result = {
-                let mut handler = pin!(make(cx));
-                poll_fn(|cx| task.poll(handler.as_mut(), cx)).await
+            let result = match guarded(|| start(cx)) {
+                Ok(handler) => {
+                    let mut handler = pin!(handler);
+                    poll_fn(|cx| task.poll(handler.as_mut(), cx)).await
+                }
+                Err(status) => Err(status),
             };
+            // The handler is dropped before the end is reported: a slot is free only when its work has ended.
+            let result = result.and_then(|item| guarded(|| Ok(finish(&task.cell, &item))));
             task.end(result);
         });
     }
@@ -154,39 +154,28 @@ impl<R: Runtime> SpawnCall<'_, R> {
 /// What surrounds a handler in its task: reports its end, whatever that is.
 struct HandlerTask {
     cell: Arc<CallCell>,
-    queue: Arc<Queue>,
-    first: bool,
     ended: bool,
 }
 
 impl HandlerTask {
-    fn poll<F>(&mut self, handler: Pin<&mut F>, cx: &mut task::Context<'_>) -> Poll<Result<Option<Payload>, Status>>
+    fn poll<F, T>(&mut self, handler: Pin<&mut F>, cx: &mut task::Context<'_>) -> Poll<Result<T, Status>>
     where
-        F: Future<Output = Result<Option<Payload>, Status>>,
+        F: Future<Output = Result<T, Status>>,
     {
         let polled = catch_unwind(AssertUnwindSafe(|| handler.poll(cx)));
         match polled {
             Ok(Poll::Ready(result)) => Poll::Ready(result),
             Err(_) => Poll::Ready(Err(panicked())),
             Ok(Poll::Pending) => {
-                self.rested();
                 let status = ready!(self.cell.poll_stop(cx));
                 Poll::Ready(Err(status))
             }
         }
     }
 
-    /// The first poll is over: the connection need not wait for this handler any more.
-    fn rested(&mut self) {
-        if std::mem::take(&mut self.first) {
-            self.queue.handler_rested();
-        }
-    }
-
     fn end(&mut self, result: Result<Option<Payload>, Status>) {
         self.ended = true;
         self.cell.end_handler(result);
-        self.rested();
     }
 }
 
@@ -200,21 +189,17 @@ impl Drop for HandlerTask {
 
 impl<R> fmt::Debug for SpawnCall<'_, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SpawnCall").field("cx", &self.arrival.cx).finish_non_exhaustive()
+        f.debug_struct("SpawnCall").field("method", &self.arrival.cell.request().method).finish_non_exhaustive()
     }
 }
 
-/// The one request of a call: the connection reports such a call when its message is complete.
-pub(super) fn take_request(arrival: &mut Arrival<'_>) -> Result<Message, Status> {
-    let Ok(mut call) = arrival.conn.call(arrival.id) else { return Err(Status::new(Code::Cancelled, "the call is over")) };
-    match call.recv() {
-        Recv::Message(message) => Ok(message),
-        Recv::Pending | Recv::End => Err(Status::internal("the request has no message")),
-    }
+pub(super) fn unimplemented(cell: &CallCell) -> Status {
+    Status::new(Code::Unimplemented, format!("{} has no handler", cell.request().method))
 }
 
-pub(super) fn unimplemented(cx: &Context) -> Status {
-    Status::new(Code::Unimplemented, format!("{} has no handler", cx.method))
+/// Runs a part of the application's; a panic in it is a status.
+fn guarded<T>(part: impl FnOnce() -> Result<T, Status>) -> Result<T, Status> {
+    catch_unwind(AssertUnwindSafe(part)).unwrap_or_else(|_| Err(panicked()))
 }
 
 /// statuscodes.md: a server whose application throws answers UNKNOWN. What the panic said is not the client's affair.

@@ -7,7 +7,12 @@ use crate::{
     fifo::Fifo,
     queue::{Command, Queue},
 };
-use pintle_core::{Call, Code, Message, Metadata, Payload, Recv, SendError, Shape, Status, Timestamp, grpc::Origin};
+use pintle_core::{
+    Call, Code, Message, Metadata, Payload, Recv, SendError, Shape, Status, Timestamp,
+    codec::{self, Codec},
+    grpc::Origin,
+};
+use pintle_net::Peer;
 use std::{
     any::Any,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -22,12 +27,27 @@ const PREFETCH: usize = 64 << 10;
 const COST: usize = 64;
 /// Messages up to this size are copied once more rather than linked.
 const COPY: usize = 4 << 10;
+/// Octets of memory that a cell keeps for its replies.
+const KEEP: usize = 512;
 /// The slot of a call that its owner has not started yet.
 const NO_SLOT: u32 = u32::MAX;
 
 /// See the module's head.
 pub struct CallCell {
     state: Mutex<State>,
+    request: Option<Request>,
+}
+
+/// Server: what a handler is told of its request. It is here, because what moves with the handler is copied again and again.
+pub struct Request {
+    /// `/package.Service/Method`.
+    pub method: &'static str,
+    /// Its metadata.
+    pub metadata: Metadata,
+    /// When the call ends with DEADLINE_EXCEEDED.
+    pub deadline: Option<Timestamp>,
+    /// The client.
+    pub peer: Arc<Peer>,
 }
 
 struct State {
@@ -41,6 +61,9 @@ struct State {
     /// Messages for the peer, and what they [`weigh`]: the permit that is in use.
     outbox: Fifo<Payload>,
     queued: usize,
+    /// Server: the one reply of a call, if it is small and there; its memory serves later calls.
+    reply: Vec<u8>,
+    replied: bool,
     closing: Closing,
     /// Client: nobody wants this call any more.
     abandoned: bool,
@@ -54,6 +77,12 @@ struct State {
     input_ended: bool,
     /// Client: the reader wants the outcome, not single messages.
     whole: bool,
+    /// Server: the handler runs in a task of its own and has not come to its first rest.
+    runnable: bool,
+    /// Server: the handler reads the request as a stream.
+    streams: bool,
+    /// Server: the owner answered past the cell, or with no more than its one reply: it is as it was made, unless it is not plain.
+    unused: bool,
     /// Client: the response's head, once it was seen.
     head: Option<Metadata>,
     /// The call is over. Client: its outcome. Server: why the handler should stop.
@@ -126,32 +155,38 @@ pub enum Served {
 impl CallCell {
     /// Server: the cell of a call in `slot`. `streams`: its handler reads the request as a stream.
     #[must_use]
-    pub fn accepted(queue: &Arc<Queue>, slot: u32, streams: bool) -> Arc<Self> {
-        let state = State { slot, input_ended: !streams, ..State::new(Side::Server, Arc::clone(queue)) };
-        Arc::new(Self { state: Mutex::new(state) })
+    pub fn accepted(queue: &Arc<Queue>, slot: u32, streams: bool, request: Request) -> Arc<Self> {
+        let state = State { slot, streams, input_ended: !streams, ..State::new(Side::Server, Arc::clone(queue)) };
+        Arc::new(Self { state: Mutex::new(state), request: Some(request) })
     }
 
-    /// Server: makes a cell that nobody else holds as new, keeping its memory. False: somebody holds it.
-    pub fn recycle(cell: &mut Arc<Self>, slot: u32, streams: bool) -> bool {
-        let Some(cell) = Arc::get_mut(cell) else { return false };
+    /// Server: makes a cell that nobody else holds as new, keeping its memory and its slot.
+    /// What it says of the request is the caller's to set. `None`: somebody holds it.
+    #[inline]
+    pub fn recycle(cell: &mut Arc<Self>, streams: bool) -> Option<&mut Request> {
+        let cell = Arc::get_mut(cell)?;
         let state = cell.state.get_mut().unwrap_or_else(PoisonError::into_inner);
-        // Field by field, because most are as they were made.
-        state.outbox.clear();
-        state.inbox.clear();
-        state.trailers.clear();
-        (state.slot, state.input_ended) = (slot, !streams);
-        (state.dirty, state.abandoned, state.stalled) = (false, false, false);
-        (state.queued, state.inbox_weight) = (0, 0);
-        state.closing = Closing::Open;
-        (state.over, state.head, state.extra) = (None, None, None);
-        (state.sender, state.reader, state.handler) = (None, None, None);
-        true
+        (state.streams, state.input_ended) = (streams, !streams);
+        if std::mem::take(&mut state.unused) && state.is_plain() {
+            return cell.request.as_mut();
+        }
+        state.renew();
+        cell.request.as_mut()
     }
 
     /// Does whatever the cell and the connection allow now.
     pub fn serve(&self, mut call: Call<'_>) -> Served {
         let mut state = self.lock();
         state.dirty = false;
+        if state.replied && matches!(&state.closing, Closing::Finish(status) if status.is_ok()) {
+            state.closing = Closing::Open;
+            call.reply_with(state.reply.len(), |out| out.extend_from_slice(&state.reply));
+            (state.replied, state.unused) = (false, !state.streams && state.handler.is_none());
+            if state.reply.capacity() > KEEP {
+                state.reply = Vec::new();
+            }
+            return Served::Finished;
+        }
         if state.abandoned {
             call.cancel();
             drop(state);
@@ -271,12 +306,24 @@ impl CallCell {
 
 /// For handlers and what surrounds them.
 impl CallCell {
+    /// A handler was made runnable in a task of its own: the owner waits a turn for what it says.
+    #[inline]
+    pub fn handler_started(&self) {
+        let mut state = self.lock();
+        state.runnable = true;
+        state.queue.handler_started();
+    }
+
     /// The handler is gone; its last message, if any, and its status go out.
     pub fn end_handler(&self, result: Result<Option<Payload>, Status>) {
         let mut state = self.lock();
         let status = match result {
             Ok(message) => {
-                if let Some(message) = message.filter(|_| state.over.is_none()) {
+                let small = (state.replied && !state.is_plain()).then(|| Payload::from(std::mem::take(&mut state.reply)));
+                if small.is_some() {
+                    state.replied = false;
+                }
+                if let Some(message) = small.or(message).filter(|_| state.over.is_none()) {
                     state.queued += weigh(message.len());
                     state.outbox.push(message);
                 }
@@ -285,12 +332,39 @@ impl CallCell {
             Err(status) => status,
         };
         state.closing = Closing::Finish(status);
+        state.handler_rested();
         mark(state);
+    }
+
+    /// Encodes the handler's one message. A small one waits in here for the handler's [end](Self::end_handler), another is given back for it.
+    #[must_use]
+    pub fn encode_reply<C: Codec>(&self, item: &C::Item) -> Option<Payload> {
+        let len = C::encoded_len(item);
+        if len >= COPY {
+            return Some(codec::to_payload::<C>(item));
+        }
+        // Not under the lock: it is foreign code.
+        let mut octets = std::mem::take(&mut self.lock().reply);
+        octets.clear();
+        C::encode_flat(item, &mut octets);
+        let mut state = self.lock();
+        (state.reply, state.replied) = (octets, true);
+        None
+    }
+
+    /// Server: what is known of the request.
+    ///
+    /// # Panics
+    /// On a client's.
+    #[must_use]
+    pub fn request(&self) -> &Request {
+        self.request.as_ref().expect("a server's cell has it")
     }
 
     /// The status to stop with, else wakes the handler's task when there is one.
     pub fn poll_stop(&self, cx: &mut Context<'_>) -> Poll<Status> {
         let mut state = self.lock();
+        state.handler_rested();
         match &state.over {
             Some(status) => Poll::Ready(status.clone()),
             None => {
@@ -325,11 +399,13 @@ impl CallCell {
         self.lock().over.is_some()
     }
 
-    /// Neither over nor with anything but a message to send.
+    /// Neither over nor with anything but a message to send: if so, the owner answers the call past its cell.
     #[must_use]
-    pub fn is_plain(&self) -> bool {
-        let state = self.lock();
-        state.extra.is_none() && state.over.is_none()
+    #[inline]
+    pub fn answers_plainly(&self) -> bool {
+        let mut state = self.lock();
+        state.unused = !state.streams;
+        state.is_plain()
     }
 
     /// Looks at or changes what few calls need. `change` runs under the lock and must not call foreign code.
@@ -362,7 +438,7 @@ impl CallCell {
             state.outbox.push(request);
             state.closing = Closing::Half;
         }
-        Arc::new(Self { state: Mutex::new(state) })
+        Arc::new(Self { state: Mutex::new(state), request: None })
     }
 
     /// Puts `message` on its way once the permit allows, and takes it out of the option then.
@@ -456,6 +532,7 @@ impl CallCell {
         Poll::Ready(Ok((message, state.head.take().unwrap_or_default(), std::mem::take(&mut state.trailers))))
     }
 
+    #[inline]
     fn lock(&self) -> MutexGuard<'_, State> {
         // Nothing under this lock runs foreign code, so a poisoned one is whole.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -471,6 +548,8 @@ impl State {
             dirty: false,
             outbox: Fifo::default(),
             queued: 0,
+            reply: Vec::new(),
+            replied: false,
             closing: Closing::Open,
             abandoned: false,
             inbox: Fifo::default(),
@@ -478,6 +557,9 @@ impl State {
             stalled: false,
             input_ended: false,
             whole: false,
+            runnable: false,
+            streams: false,
+            unused: false,
             head: None,
             over: None,
             trailers: Metadata::new(),
@@ -486,6 +568,30 @@ impl State {
             handler: None,
             extra: None,
         }
+    }
+
+    /// As it was made, with the memory it has.
+    fn renew(&mut self) {
+        // Field by field, because most are as they were made.
+        self.outbox.clear();
+        self.inbox.clear();
+        self.trailers.clear();
+        (self.dirty, self.abandoned, self.stalled) = (false, false, false);
+        (self.queued, self.inbox_weight, self.replied) = (0, 0, false);
+        self.closing = Closing::Open;
+        (self.over, self.head, self.extra) = (None, None, None);
+        (self.sender, self.reader, self.handler) = (None, None, None);
+    }
+
+    /// The first poll is over: the connection need not wait for this handler any more.
+    fn handler_rested(&mut self) {
+        if std::mem::take(&mut self.runnable) {
+            self.queue.handler_rested();
+        }
+    }
+
+    fn is_plain(&self) -> bool {
+        self.extra.is_none() && self.over.is_none()
     }
 
     /// Moves headers and messages to the connection, as far as it takes them. `Err`: a message can never be sent.
@@ -556,6 +662,7 @@ fn send(call: &mut Call<'_>, message: Payload) -> Result<(), SendError<Payload>>
 }
 
 /// Puts the cell into the queue unless it is there. Both locks are taken in this order only; the waker runs under none.
+#[inline]
 fn mark(mut state: MutexGuard<'_, State>) {
     if state.dirty {
         return;
@@ -577,4 +684,4 @@ pub(crate) fn local(code: Code, message: &str) -> Status {
     Status::new(code, message).with_origin(Origin::Local)
 }
 
-crate::opaque!(CallCell, Extra);
+crate::opaque!(CallCell, Extra, Request);

@@ -4,7 +4,7 @@ use crate::{
     queue::{Command, Queue},
     runtime::{Io, Runtime, Timer},
 };
-use pintle_core::{Connection, Endpoint, Event, Timestamp};
+use pintle_core::{Connection, Endpoint, Event, Timestamp, Wants};
 use std::{
     cell::RefCell,
     fmt,
@@ -32,6 +32,9 @@ const SHARE: usize = 512 << 10;
 /// How long a server discards input after its last octet: closing a socket with unread input makes the kernel
 /// reset it, and the peer may lose our last words.
 const LINGER: Duration = Duration::from_secs(1);
+
+/// Times in a row that a connection sleeps without a deadline before its timer is put away.
+const TIMELESS: u8 = 16;
 
 /// How long the peer's last words are awaited once writing has failed: a reactor may hear of them later than the write does.
 const LAST_WORDS: Duration = Duration::from_millis(100);
@@ -62,11 +65,15 @@ pub struct Driver<R: Runtime, E, S, A> {
     timer: R::Timer,
     /// What `timer` waits for; never later than the endpoint's deadline.
     armed: Option<Timestamp>,
+    /// Times in a row that it slept with a timer that nobody needs.
+    timeless: u8,
     owner: Option<Waker>,
     /// Has waited a turn for runnable handlers since the last flush.
     waited: bool,
     /// Octets read since other tasks had the thread.
     taken: usize,
+    /// What the endpoint wants: asked for once after each thing that may change it.
+    wants: Wants,
     input: Half,
     output: Half,
     /// The stream wakes the task when it can be read.
@@ -101,15 +108,17 @@ impl<R: Runtime, E: Endpoint, S: Io, A: App> Driver<R, E, S, A> {
     pub fn new(runtime: &R, io: S, endpoint: E, app: A, queue: Arc<Queue>) -> Self {
         Self {
             io,
-            endpoint,
             app,
             queue,
             batch: Vec::new(),
             timer: runtime.timer(),
             armed: None,
+            timeless: 0,
             owner: None,
             waited: false,
             taken: 0,
+            wants: endpoint.wants(),
+            endpoint,
             input: Half::Open,
             output: Half::Open,
             reading: false,
@@ -155,11 +164,12 @@ impl<R: Runtime, E: Endpoint, S: Io, A: App> Driver<R, E, S, A> {
     fn turn(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let now = R::now();
         let mut again = self.read(now, cx);
-        if self.endpoint.wants().deadline.is_some_and(|at| at <= now) {
+        if self.wants.deadline.is_some_and(|at| at <= now) {
             self.endpoint.handle_timeout(now);
         }
         again |= self.settle(now);
-        if self.endpoint.wants().write {
+        self.wants = self.endpoint.wants();
+        if self.wants.write {
             if !self.waited && self.queue.expects_handlers() {
                 // Replies of handlers that are about to run go out in the same write.
                 self.waited = true;
@@ -175,8 +185,7 @@ impl<R: Runtime, E: Endpoint, S: Io, A: App> Driver<R, E, S, A> {
             self.phase = Phase::Closing;
             return Poll::Ready(());
         }
-        let wants = self.endpoint.wants();
-        again |= wants.event || (wants.read && self.input == Half::Open && !self.reading);
+        again |= self.wants.event || (self.wants.read && self.input == Half::Open && !self.reading);
         if again { Poll::Ready(()) } else { self.sleep(now, cx) }
     }
 
@@ -219,14 +228,18 @@ impl<R: Runtime, E: Endpoint, S: Io, A: App> Driver<R, E, S, A> {
     /// Reads until the stream has no more, but leaves after some. True: there may be more.
     fn read(&mut self, now: Timestamp, cx: &mut Context<'_>) -> bool {
         self.reading = false;
+        let mut emptied = false;
         for _ in 0..READS {
             // Once writing has failed, what the peer said before is read to its end even so (its answers may be there).
-            if self.input == Half::Ended || !(self.endpoint.wants().read || self.output == Half::Ended) {
+            if self.input == Half::Ended || !(self.wants.read || self.output == Half::Ended) {
                 return false;
             }
-            match self.read_once(now, cx) {
+            let (got, room) = self.read_once(now, cx, emptied);
+            match got {
                 Poll::Ready(Ok(n)) if n > 0 => {
+                    emptied = n < room;
                     self.taken += n;
+                    self.wants = self.endpoint.wants();
                     continue;
                 }
                 Poll::Ready(Err(error)) if error.kind() == ErrorKind::Interrupted => continue,
@@ -239,50 +252,43 @@ impl<R: Runtime, E: Endpoint, S: Io, A: App> Driver<R, E, S, A> {
             }
             self.input = Half::Ended;
             self.endpoint.recv_eof(now);
+            self.wants = self.endpoint.wants();
         }
         true
     }
 
-    fn read_once(&mut self, now: Timestamp, cx: &mut Context<'_>) -> Poll<std::io::Result<usize>> {
+    /// Also says how much it would have read. `on`: the last read found less than that.
+    fn read_once(&mut self, now: Timestamp, cx: &mut Context<'_>, on: bool) -> (Poll<std::io::Result<usize>>, usize) {
+        let read = if on { S::poll_read_on } else { S::poll_read };
         if let Some(target) = self.endpoint.read_target().filter(|target| !target.is_empty()) {
-            let got = self.io.poll_read(cx, target);
+            let room = target.len();
+            let got = read(&mut self.io, cx, target);
             if let Poll::Ready(Ok(n)) = got {
                 self.endpoint.filled(now, n);
             }
-            return got;
+            return (got, room);
         }
         BUFFER.with_borrow_mut(|buffer| {
-            let got = self.io.poll_read(cx, buffer);
+            let got = read(&mut self.io, cx, buffer);
             if let Poll::Ready(Ok(n)) = got
                 && n > 0
             {
                 self.endpoint.recv_slice(now, &buffer[..n]);
             }
-            got
+            (got, SCRATCH)
         })
     }
 
     /// Writes until nothing is left or the stream takes no more. True: the stream broke, and a last read is due.
     fn flush(&mut self, now: Timestamp, cx: &mut Context<'_>) -> bool {
-        while self.output == Half::Open && self.endpoint.wants().write {
-            let mut lent = self.endpoint.transmit(now, WRITE_BUDGET);
-            if lent.is_empty() {
-                // A layer that promised octets and has none: it will say when it has some.
-                return false;
-            }
-            let written = match lent.single() {
-                Some(run) => self.io.poll_write(cx, &[IoSlice::new(run)]),
-                None => {
-                    let mut runs: [&[u8]; SLICES] = [&[]; SLICES];
-                    let n = lent.chunks(&mut runs);
-                    let slices: [IoSlice<'_>; SLICES] = std::array::from_fn(|i| IoSlice::new(runs[i]));
-                    self.io.poll_write(cx, &slices[..n])
-                }
-            };
+        while self.output == Half::Open && self.wants.write {
+            let written = self.write_once(now, cx);
+            // Also if nothing was taken: what is staged now has a deadline.
+            self.wants = self.endpoint.wants();
             match written {
-                Poll::Ready(Ok(n)) if n > 0 => lent.advance(n),
+                Poll::Ready(Ok(())) => {}
                 Poll::Ready(Err(error)) if error.kind() == ErrorKind::Interrupted => {}
-                Poll::Ready(_) => {
+                Poll::Ready(Err(_)) => {
                     self.output = Half::Ended;
                     self.deaf_at = Some(now.saturating_add(LAST_WORDS));
                     return true;
@@ -293,12 +299,51 @@ impl<R: Runtime, E: Endpoint, S: Io, A: App> Driver<R, E, S, A> {
         false
     }
 
+    fn write_once(&mut self, now: Timestamp, cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        let mut lent = self.endpoint.transmit(now, WRITE_BUDGET);
+        if lent.is_empty() {
+            // A layer that promised octets and has none: it will say when it has some.
+            return Poll::Pending;
+        }
+        let written = match lent.single() {
+            Some(run) => self.io.poll_write(cx, &[IoSlice::new(run)]),
+            None => {
+                let mut runs: [&[u8]; SLICES] = [&[]; SLICES];
+                let n = lent.chunks(&mut runs);
+                let slices: [IoSlice<'_>; SLICES] = std::array::from_fn(|i| IoSlice::new(runs[i]));
+                self.io.poll_write(cx, &slices[..n])
+            }
+        };
+        written.map(|written| match written? {
+            0 => Err(ErrorKind::WriteZero.into()),
+            n => {
+                lent.advance(n);
+                Ok(())
+            }
+        })
+    }
+
     /// Arms the timer. Ready: it is due already.
     fn sleep(&mut self, now: Timestamp, cx: &mut Context<'_>) -> Poll<()> {
-        let Some(at) = [self.endpoint.wants().deadline, self.stop_at, self.deaf_at].into_iter().flatten().min() else {
+        let Some(at) = [self.wants.deadline, self.stop_at, self.deaf_at].into_iter().flatten().min() else {
+            if self.armed.is_some() {
+                self.put_timer_away(cx);
+            }
             return Poll::Pending;
         };
+        self.timeless = 0;
         self.wait_until(now, at, cx)
+    }
+
+    /// A timer that waits for nothing any more costs something each time that the thread sleeps. It is kept for a while: with deadlines that
+    /// come and go, arming it for each would cost more.
+    #[cold]
+    fn put_timer_away(&mut self, cx: &mut Context<'_>) {
+        self.timeless += 1;
+        if self.timeless == TIMELESS {
+            (self.timeless, self.armed) = (0, None);
+            let _ = self.timer.poll_until(Timestamp::MAX, cx);
+        }
     }
 
     /// A timer that is armed for an earlier instant is left alone: deadlines move with every call, and waking once

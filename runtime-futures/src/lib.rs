@@ -45,7 +45,7 @@ pub use stream::{Sender, Streaming};
 /// What owns a connection, for crates that build servers on this one; not for applications.
 pub mod owner {
     pub use crate::{
-        cell::{CallCell, Extra, Served},
+        cell::{CallCell, Extra, Request, Served},
         driver::{App, Driver},
         message::{decode, encode},
         queue::{Command, Queue, Starting},

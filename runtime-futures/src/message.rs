@@ -7,6 +7,7 @@ use pintle_core::{
 
 /// The octets of a message.
 #[must_use]
+#[inline]
 pub fn encode<C: Codec>(item: &C::Item) -> Payload {
     codec::to_payload::<C>(item)
 }
@@ -15,6 +16,8 @@ pub fn encode<C: Codec>(item: &C::Item) -> Payload {
 ///
 /// # Errors
 /// They are no such message, or compressed though nothing was agreed on: INTERNAL.
+// `always`: each step that a message passes through copies it.
+#[inline(always)]
 pub fn decode<C: Codec>(message: Message) -> Result<C::Item, Status> {
     if message.compressed {
         // grpc compression.md: a set flag without an agreed coding is INTERNAL.

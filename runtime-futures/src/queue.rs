@@ -95,12 +95,12 @@ impl Queue {
     }
 
     /// A handler was made runnable in a task of its own.
-    pub fn handler_started(&self) {
+    pub(crate) fn handler_started(&self) {
         self.runnable.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Such a handler has come to its first rest, or to its end.
-    pub fn handler_rested(&self) {
+    pub(crate) fn handler_rested(&self) {
         self.runnable.fetch_sub(1, Ordering::Relaxed);
     }
 
@@ -118,6 +118,7 @@ impl Queue {
 
     /// Puts a command in; the waker that comes back, if any, must be woken once no lock is held.
     #[must_use]
+    #[inline]
     pub(crate) fn push_quietly(&self, command: Command) -> Option<Waker> {
         let mut inner = self.lock();
         if inner.dead.is_some() {

@@ -26,7 +26,8 @@ pub trait Runtime: Clone + Send + Sync + 'static {
 
 /// One timer.
 pub trait Timer: Unpin + Send + 'static {
-    /// Ready at `at` or later, never earlier. Another `at` than the last time re-arms it; the latest task is woken.
+    /// Ready at `at` or later, never earlier. Another `at` than the last time re-arms it; the latest task is woken. `Timestamp::MAX` is never:
+    /// what it waited for is forgotten.
     fn poll_until(&mut self, at: Timestamp, cx: &mut Context<'_>) -> Poll<()>;
 }
 
@@ -46,6 +47,15 @@ pub trait Io: Unpin + 'static {
     /// # Errors
     /// Any but `WouldBlock` and `Interrupted`, which are `Pending` and a retry: the stream is broken.
     fn poll_read(&mut self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>>;
+
+    /// [`poll_read`](Self::poll_read) right after one that did not fill its buffer. A socket is empty then: one that would ask the system again
+    /// may leave that out and answer `Pending`, as long as the task is woken for what came meanwhile.
+    ///
+    /// # Errors
+    /// As for [`poll_read`](Self::poll_read).
+    fn poll_read_on(&mut self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
+        self.poll_read(cx, buffer)
+    }
 
     /// Writes from the front of `octets` (never empty); says how many were taken. `Ok(0)` counts as an error.
     ///

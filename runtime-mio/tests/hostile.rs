@@ -10,16 +10,13 @@ use common::{
     glue::{GreeterClient, GreeterServer, GreeterService},
 };
 use hostile::{
-    Gauge, LONG, MOST_CALLS, PATIENCE, Seat, Target,
+    Diary, Gauge, LONG, MOST_CALLS, PATIENCE, Seat, Target,
     client_cases::{Kind, Outcome},
 };
 use pintle_mio::{Caller, Config, Receiver, Replies, Running, Server, Status, Unary, connect, connect_local};
 use std::{
     cell::RefCell,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread,
 };
 
@@ -111,13 +108,21 @@ impl Drop for Ended {
 }
 
 fn serve(listen: &str) -> (Ended, Target, Gauge) {
-    let gauge = Gauge::default();
-    let configure = |config: &mut Config| {
+    serve_with(listen, |config| {
         config.max_concurrent_streams = MOST_CALLS;
+        config.write_timeout = PATIENCE;
+    })
+}
+
+fn serve_hastily(listen: &str) -> (Ended, Target, Gauge) {
+    serve_with(listen, |config| {
         config.handshake_timeout = PATIENCE;
         config.header_block_timeout = PATIENCE;
-        config.write_timeout = PATIENCE;
-    };
+    })
+}
+
+fn serve_with(listen: &str, configure: fn(&mut Config)) -> (Ended, Target, Gauge) {
+    let gauge = Gauge::default();
     let counted = gauge.clone();
     let server = Server::new().add(move || GreeterServer::new(Counted(counted.clone()))).configure(configure);
     let server = server.listen(listen).unwrap().spawn().unwrap();
@@ -129,14 +134,13 @@ fn unix() -> String {
     format!("unix:{}", hostile::socket_path())
 }
 
-/// A client that does nothing wrong, with calls of every shape; how many.
-fn good(address: &str, stop: &AtomicBool) -> Result<u32, String> {
+/// A client that does nothing wrong, with calls of every shape.
+fn good(address: &str, diary: &Diary) -> Result<(), String> {
     let client = GreeterClient::new(connect(address).map_err(|error| error.to_string())?);
-    let mut calls = 0;
-    while !stop.load(Ordering::SeqCst) {
-        calls += good_calls(&client).map_err(|status| status.to_string())?;
+    while diary.goes_on(0) {
+        diary.goes_on(good_calls(&client).map_err(|status| status.to_string())?);
     }
-    Ok(calls)
+    Ok(())
 }
 
 fn good_calls<C: Caller>(client: &GreeterClient<C>) -> Result<u32, Status> {
@@ -160,9 +164,10 @@ fn good_calls<C: Caller>(client: &GreeterClient<C>) -> Result<u32, Status> {
 #[test]
 fn attacks_harm_nobody_else() {
     let _alone = alone();
-    for listen in ["127.0.0.1:0", &unix()] {
+    for [listen, other] in [["127.0.0.1:0", "127.0.0.1:0"], [&unix(), &unix()]] {
         let (_server, target, gauge) = serve(listen);
-        hostile::siege(&target, &gauge, good);
+        let (_hasty_server, hasty, _) = serve_hastily(other);
+        hostile::siege(&target, &hasty, &gauge, good);
     }
 }
 

@@ -196,11 +196,15 @@ fn a_slow_reader_holds_the_sender() {
 #[test]
 fn deadlines_pass_on_both_sides() {
     fn run<C: Caller>(client: &C, world: &World) {
-        let call = Echo::unary(client, METHODS[0].path, Bytes::from_static(b"never")).deadline(Duration::from_millis(20));
-        assert_eq!(call.wait().unwrap_err().code(), Code::DeadlineExceeded);
-        let kept = world.kept.recv().unwrap();
-        // A local client's services run only while somebody waits.
-        assert_eq!(unary(client, b"another").unwrap(), "another");
+        // Until a deadline leaves the call the time to arrive: how much that takes is the machine's affair.
+        let kept = [20, 200, 2_000, 20_000].into_iter().find_map(|after| {
+            let call = Echo::unary(client, METHODS[0].path, Bytes::from_static(b"never")).deadline(Duration::from_millis(after));
+            assert_eq!(call.wait().unwrap_err().code(), Code::DeadlineExceeded);
+            // A local client's services run only while somebody waits.
+            assert_eq!(unary(client, b"another").unwrap(), "another");
+            world.kept.try_recv().ok()
+        });
+        let kept = kept.expect("it arrives within seconds");
         assert!(matches!(world.told.recv().unwrap(), Code::DeadlineExceeded | Code::Cancelled));
         kept.reply("too late".into());
         assert_eq!(unary(client, b"another").unwrap(), "another");

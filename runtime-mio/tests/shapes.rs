@@ -6,7 +6,7 @@ use common::{
     Fixture, Note, Told, bounded,
     glue::GreeterClient,
     request,
-    scenarios::{AnyGreeter, blob},
+    scenarios::{AnyGreeter, blob, too_late},
 };
 use pintle_mio::{Code, connect, connect_local};
 use std::time::Duration;
@@ -141,16 +141,10 @@ fn metadata_travels_both_ways() {
 fn deadlines_end_calls_on_both_sides() {
     let fixture = Fixture::new();
     for address in fixture.addresses() {
-        let (background, local) = (address.to_owned(), address.to_owned());
-        let after = Duration::from_millis(30);
-        let status = bounded(move || GreeterClient::new(connect(&background).unwrap()).deadline(request("never"), after));
-        assert_eq!(status.code(), Code::DeadlineExceeded);
-        assert_eq!(fixture.told(), Told::Seen("never".into()));
+        too_late(&fixture, &GreeterClient::new(connect(address).unwrap()));
         // Whichever is first: the deadline on the server, or the client's reset.
         assert!(matches!(fixture.told(), Told::Cancelled(Code::DeadlineExceeded | Code::Cancelled)));
-        let status = bounded(move || GreeterClient::new(connect_local(&local).unwrap()).deadline(request("never"), after));
-        assert_eq!(status.code(), Code::DeadlineExceeded);
-        assert_eq!(fixture.told(), Told::Seen("never".into()));
+        too_late(&fixture, &GreeterClient::new(connect_local(address).unwrap()));
         assert!(matches!(fixture.told(), Told::Cancelled(_)));
     }
 }

@@ -55,6 +55,24 @@ impl Io for Socket {
         }
     }
 
+    /// async-io would ask the system once, and once more because it has told of the octets that were read by now.
+    fn poll_read_on(&mut self, cx: &mut Context<'_>, _buffer: &mut [u8]) -> Poll<io::Result<usize>> {
+        for _ in 0..2 {
+            let ready = match self {
+                Self::Tcp(stream) => stream.poll_readable(cx),
+                Self::Unix(stream) => stream.poll_readable(cx),
+            };
+            match ready {
+                // Old news, or new: asking again makes the reactor tell of whatever is there by then.
+                Poll::Ready(Ok(())) => {}
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+
     fn poll_write(&mut self, cx: &mut Context<'_>, octets: &[io::IoSlice<'_>]) -> Poll<io::Result<usize>> {
         match self {
             Self::Tcp(stream) => write(stream, cx, octets),

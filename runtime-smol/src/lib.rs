@@ -70,7 +70,6 @@ mod client;
 mod global;
 mod io;
 mod listen;
-mod local;
 mod runtime;
 
 pub use client::Connect;

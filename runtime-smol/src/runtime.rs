@@ -1,11 +1,10 @@
 //! smol as a `pintle_futures::Runtime`: async-io's timers, and somebody's executor.
 
-use crate::local;
 use async_io::Timer;
 use futures_lite::FutureExt;
 use pintle_core::Timestamp;
 use pintle_futures::Runtime;
-use pintle_futures_server::LocalRuntime;
+use pintle_futures_server::{LocalRuntime, local};
 use std::{
     fmt,
     future::Future,
@@ -87,7 +86,7 @@ impl<E: Spawner> LocalRuntime for Smol<E> {
     }
 
     fn spawn_local(&self, task: impl Future<Output = ()> + 'static) {
-        local::spawn(Box::pin(task));
+        local::spawn(task);
     }
 }
 
@@ -102,10 +101,12 @@ pub struct SmolTimer {
 impl pintle_futures::Timer for SmolTimer {
     fn poll_until(&mut self, at: Timestamp, cx: &mut Context<'_>) -> Poll<()> {
         if self.at != Some(at) {
-            // An instant that cannot be said is centuries away: nothing to wait for.
-            let Some(instant) = pintle_net::instant(at) else { return Poll::Pending };
             self.at = Some(at);
-            self.timer.set_at(instant);
+            // An instant that cannot be said is centuries away: nothing to wait for.
+            match Some(at).filter(|at| *at != Timestamp::MAX).and_then(pintle_net::instant) {
+                Some(instant) => self.timer.set_at(instant),
+                None => self.timer = Timer::never(),
+            }
         }
         let fired = self.timer.poll(cx).map(drop);
         if fired.is_ready() {

@@ -33,7 +33,8 @@
 //! ```
 //!
 //! Handlers are spawned as tasks, or run in the task of their connection ([`Server::inline`]): less work per call, no
-//! `Send`, but a handler that computes for long holds up its connection. Everything else is shared with other runtimes
+//! `Send`, but a handler that computes for long holds up its connection. (One that calls `tokio::task::spawn_local` needs a
+//! `LocalSet` around the future that serves, as anybody who calls it.) Everything else is shared with other runtimes
 //! and documented in `pintle_futures` and `pintle_futures_server`.
 
 mod client;

@@ -2,7 +2,7 @@
 
 use pintle_core::Timestamp;
 use pintle_futures::{Runtime, Timer};
-use pintle_futures_server::LocalRuntime;
+use pintle_futures_server::{LocalRuntime, local};
 use std::{
     future::Future,
     pin::Pin,
@@ -45,27 +45,24 @@ impl Runtime for Tokio {
 }
 
 impl LocalRuntime for Tokio {
-    async fn run_local<T: 'static>(root: impl Future<Output = T> + 'static) -> T {
-        // A local task of its own: what `run_until` is given is polled with every local task.
-        let root = async move { tokio::task::spawn_local(root).await };
-        match tokio::task::LocalSet::new().run_until(root).await {
-            Ok(output) => output,
-            // Nobody else has its handle to abort it: it panicked.
-            Err(error) => std::panic::resume_unwind(error.into_panic()),
-        }
+    fn run_local<T: 'static>(root: impl Future<Output = T> + 'static) -> impl Future<Output = T> {
+        local::run(root)
     }
 
     fn spawn_local(&self, task: impl Future<Output = ()> + 'static) {
-        tokio::task::spawn_local(task);
+        local::spawn(task);
     }
 }
 
 impl Timer for TokioTimer {
     fn poll_until(&mut self, at: Timestamp, cx: &mut Context<'_>) -> Poll<()> {
         if self.at != Some(at) {
-            // An instant that cannot be said is centuries away: nothing to wait for.
-            let Some(instant) = pintle_net::instant(at).map(Instant::from_std) else { return Poll::Pending };
             self.at = Some(at);
+            // An instant that cannot be said is centuries away: nothing to wait for.
+            let Some(instant) = Some(at).filter(|at| *at != Timestamp::MAX).and_then(pintle_net::instant).map(Instant::from_std) else {
+                self.sleep = None;
+                return Poll::Pending;
+            };
             match &mut self.sleep {
                 Some(sleep) => sleep.as_mut().reset(instant),
                 None => self.sleep = Some(Box::pin(tokio::time::sleep_until(instant))),

@@ -4,8 +4,17 @@ use pintle_tokio as pintle;
 include!("../../runtime-futures-server/tests/doc/hello.rs");
 
 use hello::{Greeter, GreeterClient, GreeterServer, HelloReply, HelloRequest};
-use pintle_tokio::{Code, Context, Server, Status};
-use std::{future::pending, time::Duration};
+use pintle_futures::{Runtime, Timer};
+use pintle_tokio::{Code, Context, Server, Status, Timestamp, Tokio};
+use std::{
+    future::pending,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    task::{self, Wake, Waker},
+    time::Duration,
+};
 use tokio::time::{Instant, sleep, timeout};
 
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -40,4 +49,32 @@ async fn deadlines_pass_on_the_paused_clock() {
 
     assert_eq!(call(&client, "4", 3).await.expect_err("too late").code(), Code::DeadlineExceeded);
     assert_eq!(call(&client, "4", 6).await.expect("in time"), "Some(2)");
+}
+
+#[derive(Default)]
+struct Count(AtomicU32);
+
+impl Wake for Count {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_timer_that_is_put_away_wakes_nobody() {
+    let count = Arc::new(Count::default());
+    let waker = Waker::from(Arc::clone(&count));
+    let cx = &mut task::Context::from_waker(&waker);
+    let mut timer = Tokio.timer();
+    let at = |after| Tokio::now().saturating_add(after);
+
+    assert!(timer.poll_until(at(HOUR), cx).is_pending());
+    assert!(timer.poll_until(Timestamp::MAX, cx).is_pending());
+    sleep(HOUR * 2).await;
+    assert_eq!(count.0.load(Ordering::Relaxed), 0);
+
+    // And it may be armed again, for the same instant or another.
+    assert!(timer.poll_until(at(HOUR), cx).is_pending());
+    sleep(HOUR * 2).await;
+    assert_eq!(count.0.load(Ordering::Relaxed), 1);
 }

@@ -4,6 +4,7 @@ mod recv;
 mod send;
 
 pub use recv::Recv;
+pub(crate) use send::MANY;
 
 use crate::{CallId, Connection, Metadata, Shape, Status, Timestamp, Token, grpc::head, store::NIL};
 use bytes::Bytes;

@@ -3,8 +3,7 @@
 use super::Call;
 use crate::{
     CallId, Metadata, Misuse, Payload, SendError, Status,
-    conn::prefix,
-    shape::send::{self, Action, ClientSend, MISSING_CODE, MISSING_TEXT, ServerSend},
+    shape::send::{self, Action, ClientSend, MISSING_CODE, MISSING_TEXT, SendState, ServerSend},
     store::Which,
     stream::{Ending, Out, flag},
 };
@@ -27,8 +26,8 @@ impl Call<'_> {
         match self.admit(payload.len()) {
             Ok(action) => {
                 tap!(self.conn, Record::Call { slot: self.s, op: CallOp::Send(crate::tape::flat(&payload)) });
-                let (len, prefix) = (payload.len(), prefix(payload.len()));
-                self.queue(Out::Message { payload, prefix, prefix_left: 5, lent: false }, len + 5, action);
+                let len = payload.len();
+                self.queue(Out::message(payload), len + 5, action);
                 Ok(())
             }
             Err(SendError::Blocked(())) => Err(SendError::Blocked(payload)),
@@ -47,17 +46,28 @@ impl Call<'_> {
     #[inline(always)]
     pub fn send_with(&mut self, len: usize, fill: impl FnOnce(&mut Vec<u8>)) -> Result<(), SendError<()>> {
         let action = self.admit(len)?;
-        let out = if len <= SHARED && self.conn.segment.has_room(self.conn.cfg.connection_send_buffer) {
-            self.conn.segment.push(len, fill)
-        } else {
+        if len > SHARED || !self.conn.segment.has_room(self.conn.cfg.connection_send_buffer) {
             let mut octets = Vec::with_capacity(len);
             fill(&mut octets);
-            let prefix = prefix(octets.len());
-            Out::Message { payload: octets.into(), prefix, prefix_left: 5, lent: false }
-        };
-        tap!(self.conn => tape_send_with(self.s, len, &out));
-        let queued = out.len();
-        self.queue(out, queued, action);
+            let out = Out::message(octets.into());
+            tap!(self.conn => tape_send_with(self.s, len, &out));
+            let queued = out.len();
+            self.queue(out, queued, action);
+            return Ok(());
+        }
+        let (start, written) = self.conn.segment.push(len, fill);
+        tap!(self.conn => tape_send_with(self.s, len, &Out::segment((start, written))));
+        let slot = &mut self.conn.slots[self.s];
+        match slot.out.back_mut() {
+            // A stream's small messages lie one behind the other in the segment: they are one piece from here on. No `Out` is made for
+            // them: building one and taking it apart again takes longer than all the rest.
+            Some(Out::Segment { start: begins, len: before, run }) if *begins + *before == start => {
+                *before += written;
+                run.messages += 1;
+            }
+            _ => slot.out.push_back(Out::segment((start, written))),
+        }
+        self.queued(written as usize, action);
         Ok(())
     }
 
@@ -110,10 +120,15 @@ impl Call<'_> {
         Ok(action)
     }
 
-    #[inline(always)]
     fn queue(&mut self, out: Out, octets: usize, action: Action) {
+        self.conn.slots[self.s].out.push_back(out);
+        self.queued(octets, action);
+    }
+
+    /// So many octets more are in the queue.
+    #[inline(always)]
+    fn queued(&mut self, octets: usize, action: Action) {
         let slot = &mut self.conn.slots[self.s];
-        slot.out.push_back(out);
         slot.out_len += octets;
         if slot.pressing() > 0 {
             self.conn.pressing += octets;
@@ -234,6 +249,41 @@ impl Call<'_> {
             self.conn.drop_out(s);
         }
         self.conn.finished(s);
+    }
+}
+
+/// Why a reply to a call that takes many messages is not sent.
+pub(crate) const MANY: &str = "a reply is for a method that returns one message: this one returns many, and has no room now";
+
+/// A server's call that has sent nothing, and whose head nobody asked for.
+const FRESH_NOT: u32 = OVER | flag::HEAD_SENT | flag::HEAD_DUE;
+
+impl Call<'_> {
+    /// Server: the one message of a method that returns one, and OK: [`send_with`](Self::send_with) and
+    /// [`finish`](Self::finish) in one step, at less than the price of both.
+    ///
+    /// A message larger than [`Config::max_send_message`](crate::Config::max_send_message) ends the call with RESOURCE_EXHAUSTED, one that
+    /// finds no room because the method returns many with INTERNAL. A call that ended meanwhile is let go of.
+    // `always`: see `send_with`.
+    #[inline(always)]
+    pub fn reply_with(self, len: usize, fill: impl FnOnce(&mut Vec<u8>)) {
+        tap!(self.conn => return self.reply_in_steps(len, fill));
+        let conn = self.conn;
+        let slot = &conn.slots[self.s];
+        let fresh = slot.sent == SendState::Empty && !slot.has(FRESH_NOT) && slot.links.which == Which::None && !conn.is_client();
+        if fresh && len <= SHARED && len <= conn.cfg.max_send_message as usize && conn.segment.has_room(conn.cfg.connection_send_buffer) {
+            return conn.answer(self.s, len, fill);
+        }
+        Call::new(conn, self.s).reply_in_steps(len, fill);
+    }
+
+    fn reply_in_steps(mut self, len: usize, fill: impl FnOnce(&mut Vec<u8>)) {
+        match self.send_with(len, fill) {
+            Err(SendError::Refused((), why)) => self.finish(&Status::resource_exhausted(why.0), None),
+            Err(SendError::Blocked(())) => self.finish(&Status::internal(MANY), None),
+            // Ended by itself meanwhile: this only lets go of it.
+            Ok(()) | Err(SendError::Ended(())) => self.finish(&Status::ok(), None),
+        }
     }
 }
 

@@ -62,6 +62,21 @@ pub fn send<C: Codec>(call: &mut Call<'_>, item: &C::Item) -> Result<(), SendErr
     })
 }
 
+/// Server: the one message of a method that returns one, and OK. As [`Call::reply_with`], whatever the message's size.
+#[inline(always)]
+pub fn reply<C: Codec>(mut call: Call<'_>, item: &C::Item) {
+    let len = C::encoded_len(item);
+    if len < Builder::LINK_THRESHOLD {
+        return call.reply_with(len, |out| C::encode_flat(item, out));
+    }
+    let status = match send::<C>(&mut call, item) {
+        Err(SendError::Refused((), why)) => Status::resource_exhausted(why.0),
+        Err(SendError::Blocked(())) => Status::internal(crate::call::MANY),
+        Ok(()) | Err(SendError::Ended(())) => Status::ok(),
+    };
+    call.finish(&status, None);
+}
+
 fn linked<C: Codec>(item: &C::Item) -> Payload {
     let mut out = Builder::new();
     C::encode_linked(item, &mut out);

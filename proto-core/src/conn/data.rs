@@ -3,7 +3,7 @@
 use super::{
     Connection, Fatal, Role,
     settings::DEFAULT_WINDOW,
-    whole::{copy_in, is_whole},
+    whole::{copy_in, is_whole, run_at_front, whole_at_front},
 };
 use crate::{
     Code, Event, Message, Payload, Status, StreamId,
@@ -12,7 +12,7 @@ use crate::{
     grpc::prefix::{Prefix, PrefixError},
     shape::{
         Cardinality,
-        recv::{self as shape, ClientInput, ServerInput, Verdict, Violation},
+        recv::{self as shape, ClientInput, RecvState, ServerInput, Verdict, Violation},
     },
     store::NIL,
     stream::{Inbound, Slot, flag},
@@ -199,7 +199,7 @@ impl Connection {
         // One whole message, the ordinary case.
         if slot.assembly.is_empty() && is_whole(octets, self.cfg.max_recv_message) {
             let payload = copy_in(&mut self.small, &octets[5..]);
-            self.deliver(s, Inbound { payload, credit, extra: 0 });
+            self.deliver(s, Inbound { payload, credit, extra: 0, run: 0 });
             return;
         }
         self.messages_in_pieces(s, octets, credit);
@@ -216,17 +216,27 @@ impl Connection {
     fn read_messages(&mut self, s: u32, mut rest: &[u8], mut credit: Credit) -> Option<(usize, Credit)> {
         while !rest.is_empty() {
             self.steps.add(1);
-            let before = rest.len();
-            let assembled = self.assemble(s, &mut rest);
-            let (part, left) = credit.split((before - rest.len()) as u32);
-            credit = left;
-            self.slots[s].assembly.credit.join(part);
-            let alive = match assembled {
-                Ok(false) => true,
-                Ok(true) => self.complete(s),
-                Err(status) => {
-                    self.refuse_message(s, status);
-                    false
+            let whole = if self.slots[s].assembly.is_empty() { whole_at_front(rest, self.cfg.max_recv_message) } else { None };
+            let alive = if let Some(n) = whole {
+                let many = matches!(self.slots[s].receive, RecvState::Open | RecvState::Ended);
+                let (messages, end) = if many { run_at_front(rest, n, self.cfg.max_recv_message) } else { (1, n) };
+                let (part, left) = credit.split(end as u32);
+                let run = &rest[..end];
+                (credit, rest) = (left, &rest[end..]);
+                self.take_whole(s, messages, run, part)
+            } else {
+                let before = rest.len();
+                let assembled = self.assemble(s, &mut rest);
+                let (part, left) = credit.split((before - rest.len()) as u32);
+                credit = left;
+                self.slots[s].assembly.credit.join(part);
+                match assembled {
+                    Ok(false) => true,
+                    Ok(true) => self.complete(s),
+                    Err(status) => {
+                        self.refuse_message(s, status);
+                        false
+                    }
                 }
             };
             if !alive {
@@ -238,6 +248,20 @@ impl Connection {
         }
         let _ = self.budget.settle(credit);
         None
+    }
+
+    /// Nothing to assemble: these octets are whole messages with their prefixes. Several stay as they lie, one item for all. False: it
+    /// ended the call.
+    fn take_whole(&mut self, s: u32, messages: u32, octets: &[u8], credit: Credit) -> bool {
+        if messages == 1 {
+            let payload = copy_in(&mut self.small, &octets[5..]);
+            return self.deliver(s, Inbound { payload, credit, extra: 0, run: 0 });
+        }
+        self.steps.add(messages as usize);
+        // All but the last, which `deliver` counts.
+        self.stats.messages_received += u64::from(messages - 1);
+        (1..messages).for_each(|_| self.guard.message_whole());
+        self.deliver(s, Inbound { payload: Bytes::copy_from_slice(octets).into(), credit, extra: 0, run: messages })
     }
 
     /// The inbox is full: the octets stay octets.
@@ -299,7 +323,7 @@ impl Connection {
         let assembly = core::mem::take(&mut self.slots[s].assembly);
         self.ahead -= assembly.reserved;
         let payload = if assembly.octets.is_empty() { Payload::new() } else { Bytes::from(assembly.octets).into() };
-        let message = Inbound { payload, credit: assembly.credit, extra: assembly.extra };
+        let message = Inbound { payload, credit: assembly.credit, extra: assembly.extra, run: 0 };
         self.deliver(s, message)
     }
 
@@ -346,7 +370,14 @@ impl Connection {
     #[inline(always)]
     pub(crate) fn take_message(&mut self, s: u32) -> Option<Message> {
         let slot = &mut self.slots[s];
-        let Inbound { payload, credit, extra } = slot.inbox.pop_front()?;
+        // Out of a run it goes straight to the application: every move of what was just built waits for it to be there.
+        if let Some((octets, credit)) = slot.inbox.front_mut().and_then(Inbound::next_of_run) {
+            slot.demand = slot.demand.saturating_sub(1);
+            let n = self.budget.settle(credit);
+            self.return_stream_credit(s, n);
+            return Some(Message { payload: octets.into(), compressed: false });
+        }
+        let Inbound { payload, credit, extra, .. } = slot.inbox.pop_front()?.last_of_run();
         slot.demand = slot.demand.saturating_sub(1);
         let octets = self.budget.settle(credit);
         self.return_message_credit(s, octets, extra);

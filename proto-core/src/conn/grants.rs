@@ -11,8 +11,7 @@ impl Connection {
     pub(crate) fn grant_rest(&mut self, s: u32) {
         let slot = &mut self.slots[s];
         // Messages that are whole and not taken yet answer a part of the demand.
-        let asked = slot.demand as usize > slot.inbox.len();
-        if slot.assembly.prefix_len < 5 || !asked || slot.has(flag::REMOTE_END | flag::CLOSED) || slot.assembly.extra > 0 {
+        if slot.assembly.prefix_len < 5 || !slot.asks() || slot.has(flag::REMOTE_END | flag::CLOSED) || slot.assembly.extra > 0 {
             return;
         }
         // What the peer may send already, with what is due to it anyway.

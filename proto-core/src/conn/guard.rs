@@ -193,14 +193,14 @@ impl Guard {
     }
 
     /// A call ended as it should: what it took to carry it was of use.
-    #[inline]
+    #[inline(always)]
     pub(crate) const fn call_ended(&mut self) {
         self.resets.give(1);
         self.call_over();
     }
 
     /// A call ended by what the peer did: that pays for what it took to carry it, and for no other call that is taken back.
-    #[inline]
+    #[inline(always)]
     pub(crate) const fn call_over(&mut self) {
         self.frame_of_use();
         // The peer's last WINDOW_UPDATE or RST_STREAM may have crossed our end (RFC 9113 §5.1).

@@ -48,10 +48,14 @@ impl Begin {
     }
 }
 
+/// Heads that are remembered.
+const MEMOS: usize = 4;
+
 /// Heads of calls seen before: the same octets against the same table mean the same fields.
 #[derive(Debug, Default)]
 pub(crate) struct RequestMemo {
-    entries: [Option<Remembered>; 4],
+    /// At most `MEMOS`; none before the first call, since many connections wait for one.
+    entries: Vec<Remembered>,
     last: usize,
     /// Heads remembered so far.
     count: u64,
@@ -73,18 +77,24 @@ struct Remembered {
 impl RequestMemo {
     #[inline]
     fn find(&mut self, generation: u32, block: &[u8]) -> Option<&Remembered> {
-        let is = |entry: &Option<Remembered>| entry.as_ref().is_some_and(|r| r.generation == generation && r.block == block);
-        if !is(&self.entries[self.last]) {
+        let is = |r: &Remembered| r.generation == generation && r.block == block;
+        if !self.entries.get(self.last).is_some_and(is) {
             self.last = self.entries.iter().position(is)?;
         }
-        self.entries[self.last].as_ref()
+        self.entries.get(self.last)
     }
 
     fn keep(&mut self, mut remembered: Remembered) {
         self.count += 1;
         remembered.number = self.count;
-        self.last = (self.last + 1) % self.entries.len();
-        self.entries[self.last] = Some(remembered);
+        if self.entries.len() < MEMOS {
+            self.last = self.entries.len();
+            self.entries.reserve_exact(1);
+            self.entries.push(remembered);
+        } else {
+            self.last = (self.last + 1) % MEMOS;
+            self.entries[self.last] = remembered;
+        }
     }
 }
 
@@ -161,6 +171,10 @@ impl Connection {
     #[inline]
     fn block_ends(&mut self, id: u32, end_stream: bool, block: &[u8]) -> Result<(), Fatal> {
         match (self.role, self.map.get(id)) {
+            // The ordinary request takes the next id.
+            (Role::Server, None) if id & 1 == 1 && matches!(id.wrapping_sub(self.highest_peer_id), 1 | 2) && self.takes_calls(id) => {
+                self.request_in_order(id, end_stream, block)
+            }
             (Role::Server, None) => self.request_begins(id, end_stream, block),
             (Role::Server, Some(s)) => self.request_trailers(s, end_stream, block),
             (Role::Client, Some(s)) => self.response_block(s, end_stream, block),
@@ -213,15 +227,29 @@ impl Connection {
         if id - self.highest_peer_id > 2 {
             self.note_skipped(id);
         }
+        if self.takes_calls(id) {
+            return self.request_in_order(id, end_stream, block);
+        }
         self.highest_peer_id = id;
         self.last_peer_id = id;
-        if self.slots.len() >= self.cfg.max_concurrent_streams as usize {
-            self.decode_for_nobody(if fault!("refused_not_decoded") { &[] } else { block })?;
-            self.stats.refused += 1;
-            self.guard.reset(self.now)?;
-            self.queue_reset(id, ErrorCode::REFUSED_STREAM);
-            return Ok(());
-        }
+        self.decode_for_nobody(if fault!("refused_not_decoded") { &[] } else { block })?;
+        self.stats.refused += 1;
+        self.guard.reset(self.now)?;
+        self.queue_reset(id, ErrorCode::REFUSED_STREAM);
+        Ok(())
+    }
+
+    /// A stream that the peer opens now becomes a call.
+    #[inline]
+    fn takes_calls(&self, id: u32) -> bool {
+        self.slots.len() < self.cfg.max_concurrent_streams as usize && !self.after_goaway(id)
+    }
+
+    // `always`: the head of every request; all but the memo is elsewhere.
+    #[inline(always)]
+    fn request_in_order(&mut self, id: u32, end_stream: bool, block: &[u8]) -> Result<(), Fatal> {
+        self.highest_peer_id = id;
+        self.last_peer_id = id;
         let s = self.slots.take();
         if let Some(seen) = self.memo.find(self.decoder.generation(), block) {
             let slot = &mut self.slots[s];
@@ -241,6 +269,10 @@ impl Connection {
             self.call_begins(s, Some(route), begin, end_stream);
             return Ok(());
         }
+        self.request_unseen(s, id, end_stream, block)
+    }
+
+    fn request_unseen(&mut self, s: u32, id: u32, end_stream: bool, block: &[u8]) -> Result<(), Fatal> {
         let fields = match self.decode_request(s, block) {
             Ok(fields) => fields,
             Err(fatal) => {
@@ -273,7 +305,7 @@ impl Connection {
         self.skipped.push(self.highest_peer_id + 1..id);
     }
 
-    #[inline]
+    #[inline(always)]
     fn request_opens(&mut self, s: u32, id: u32, end_stream: bool) {
         self.open_slot(s, id);
         self.guard.stream_opened();
@@ -400,6 +432,7 @@ impl Connection {
             };
             slot.sent = SendState::Open;
             slot.unset(flag::HELD | flag::OFFERED);
+            self.prune_events();
             self.refuse_request(s, http, code, text);
             return;
         }

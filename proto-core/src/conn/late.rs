@@ -47,7 +47,7 @@ impl Connection {
     /// B65). What may be nothing but padding has the budget of useless frames, and so have those for streams that are gone.
     #[cold]
     pub(super) fn excuse_short(&mut self, head: Head, fatal: Fatal) -> Result<(), Fatal> {
-        let waits = |slot: &Slot| slot.has(flag::DISCARD) || slot.demand as usize > slot.inbox.len();
+        let waits = |slot: &Slot| slot.has(flag::DISCARD) || slot.asks();
         let excused = match self.map.get(head.stream) {
             Some(s) => !self.slots[s].has(flag::HTTP | flag::REMOTE_END) && waits(&self.slots[s]),
             None => self.is_late(head.stream),

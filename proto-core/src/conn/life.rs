@@ -150,7 +150,7 @@ impl Connection {
         self.push_event(Event::Incoming { call });
     }
 
-    pub(super) fn accept_call(&mut self, call: CallId, token: Token) -> Option<Accepted> {
+    pub(super) fn take_over(&mut self, call: CallId, token: Token) -> Option<Accepted> {
         let s = self.slots.find(call.slot, call.generation);
         if s == NIL {
             return None;
@@ -314,6 +314,7 @@ impl Connection {
         if self.slots[s].has(flag::EVENTS) {
             self.prune_events();
         }
+        self.frame_finished(s);
     }
 
     /// Raw: when the stream is reset if it is not over.
@@ -359,13 +360,14 @@ impl Connection {
         }
     }
 
-    /// Server: an answer was framed whole, the request was whole, and the application has let go: nothing else is left to undo.
-    #[inline]
+    /// Server: an answer was framed whole, the request was whole, and the application has let go, its events dropped: nothing
+    /// else is left to undo.
+    #[inline(always)]
     pub(super) fn close_answered(&mut self, s: u32) {
         debug_assert!(self.slots[s].links.which == Which::None && self.rx_slot != s);
         self.map.remove(self.slots[s].id);
         self.open -= 1;
-        self.release(s);
+        self.free(s);
     }
 
     /// The application lets go of a call.
@@ -384,8 +386,15 @@ impl Connection {
     }
 
     /// Nobody needs the slot any more.
-    #[inline]
     fn release(&mut self, s: u32) {
+        self.free(s);
+        self.prune_events();
+    }
+
+    /// The slot goes back. Events of it that may be queued are the caller's affair.
+    // `always`: it ends each answered call.
+    #[inline(always)]
+    fn free(&mut self, s: u32) {
         let slot = &mut self.slots[s];
         debug_assert!(slot.links.which == Which::None);
         if !slot.inbox.is_empty() || !slot.backlog.is_empty() {
@@ -396,7 +405,6 @@ impl Connection {
             self.drop_assembly(s);
         }
         self.slots.give_back(s);
-        self.prune_events();
         if self.at_capacity && self.opening_len < self.cfg.max_queued_calls {
             self.at_capacity = false;
             self.push_event(Event::Available);
@@ -406,7 +414,7 @@ impl Connection {
         }
     }
 
-    fn drop_inbox(&mut self, s: u32) {
+    pub(super) fn drop_inbox(&mut self, s: u32) {
         while let Some(message) = self.slots[s].inbox.pop_front() {
             let _ = self.budget.settle(message.credit);
             self.budget.give_back(message.extra);
@@ -537,6 +545,7 @@ impl Connection {
     }
 
     /// A fresh stream of the peer in the slot `s`.
+    #[inline(always)]
     pub(super) fn open_slot(&mut self, s: u32, id: u32) {
         self.map.insert(id, s);
         self.open += 1;

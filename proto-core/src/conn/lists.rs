@@ -3,8 +3,9 @@
 use super::{Connection, Phase};
 use crate::{
     CallId, Event,
+    shape::send::SendState,
     store::{NIL, Which},
-    stream::flag,
+    stream::{Out, flag},
 };
 
 impl Connection {
@@ -77,6 +78,30 @@ impl Connection {
     }
 
     /// A call that waits for the peer's window must not hold the shared segment, nor wait for ever.
+    /// Queues the one message of an answer that is to be framed whole, and its end: what `queue`, `schedule` and `finished`
+    /// come to for a call that has sent nothing yet and is in no list.
+    #[inline(always)]
+    pub(crate) fn queue_answer(&mut self, s: u32, out: Out) {
+        let octets = out.len();
+        self.queued += octets;
+        self.pressing += octets;
+        self.ready.push(&mut self.slots, s);
+        let slot = &mut self.slots[s];
+        slot.out.push_back(out);
+        slot.out_len = octets;
+        slot.sent = SendState::Ended;
+        slot.stall = None;
+        slot.unset(flag::HELD | flag::OFFERED);
+        slot.set(flag::SEND_ENDED | flag::TRAILERS | flag::DISCARD);
+        let (unread, told) = (!slot.inbox.is_empty() || !slot.backlog.is_empty(), slot.has(flag::EVENTS));
+        if unread {
+            self.drop_inbox(s);
+        }
+        if told {
+            self.prune_events();
+        }
+    }
+
     #[inline]
     fn stalled(&mut self, s: u32) {
         if !self.slots[s].out.is_empty() {
@@ -195,13 +220,24 @@ impl Connection {
             // It is live, or `prune_events` would have dropped it.
             self.slots[slot].unset(kind);
         }
-        self.prune_events();
+        if self.events_gone {
+            self.drop_gone_events();
+        }
         Some(event)
     }
 
-    /// Drops events of calls that are gone from the front, so that `Wants::event` is exact.
+    /// A call is gone, and events of it may be queued: drops those at the front, so that `Wants::event` is exact. Those
+    /// behind others are dropped when they come there.
     #[inline]
     pub(super) fn prune_events(&mut self) {
+        if !self.events.is_empty() {
+            self.events_gone = true;
+            self.drop_gone_events();
+        }
+    }
+
+    #[cold]
+    fn drop_gone_events(&mut self) {
         while let Some(event) = self.events.front() {
             self.steps.add(1);
             match target(*event) {
@@ -211,6 +247,7 @@ impl Connection {
                 _ => return,
             }
         }
+        self.events_gone = false;
     }
 }
 

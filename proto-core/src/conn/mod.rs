@@ -3,6 +3,7 @@
 //! Input flows `recv` → `headers` | `data` | `control` → slots and events. Output flows from calls to `send`,
 //! which frames it at the last moment into the outbox. `life` opens, ends and drains.
 
+mod answer;
 mod control;
 mod data;
 mod grants;
@@ -148,6 +149,8 @@ pub struct Connection {
     /// Client: id of the next stream.
     next_id: u32,
     events: Burst<Event>,
+    /// Some of them may be of calls that are gone.
+    events_gone: bool,
     pub(crate) ready: List,
     opening: List,
     blocked: List,
@@ -187,6 +190,8 @@ pub struct Connection {
     outbox: Outbox,
     /// When the staged octets last moved, and how many had been written by then.
     moved: (Timestamp, u64),
+    /// All of them are answers that were framed when they were given, and none was lent yet.
+    early: bool,
     /// When they were staged, and how many.
     staged: (Timestamp, usize),
 
@@ -234,6 +239,7 @@ impl Connection {
             skipped: Vec::new(),
             next_id: 1,
             events: Burst::new(),
+            events_gone: false,
             ready: List::new(Which::Ready),
             opening: List::new(Which::Opening),
             blocked: List::new(Which::Blocked),
@@ -259,6 +265,7 @@ impl Connection {
             late: 0,
             outbox: Outbox::default(),
             moved: (now, 0),
+            early: false,
             staged: (now, 0),
             local: Local::default(),
             peer: Peer::default(),
@@ -297,7 +304,14 @@ impl Connection {
     /// Server: the application takes the request over and owes it `finish` or `cancel`. `None`: the peer took it back.
     pub fn accept(&mut self, call: CallId, token: Token) -> Option<Accepted> {
         tap!(self => return self.tape_accept(call, token));
-        self.accept_call(call, token)
+        self.take_over(call, token)
+    }
+
+    /// [`accept`](Self::accept), and the call with it: it needs not be looked up again.
+    #[inline]
+    pub fn accept_call(&mut self, call: CallId, token: Token) -> Option<(Accepted, Call<'_>)> {
+        let accepted = self.accept(call, token)?;
+        Some((accepted, Call::new(self, call.slot)))
     }
 
     /// Client: starts a call. Above the peer's stream limit it is queued, its deadline running.
@@ -445,7 +459,8 @@ impl Endpoint for Connection {
         tap!(self => tape_settle());
     }
 
-    #[inline]
+    // `always`: drivers ask after everything that they do.
+    #[inline(always)]
     fn wants(&self) -> Wants {
         Wants { read: self.wants_read(), write: self.wants_write(), event: !self.events.is_empty(), deadline: self.next_deadline() }
     }

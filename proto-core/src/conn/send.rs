@@ -7,10 +7,9 @@
 
 use super::{Connection, Phase, Role};
 use crate::{
-    Payload,
     error::ErrorCode,
     store::NIL,
-    stream::{Out, STUCK, flag},
+    stream::{Out, Run, STUCK, flag},
 };
 use alloc::vec::Vec;
 use bytes::{Buf, Bytes};
@@ -41,9 +40,9 @@ impl Segment {
         self.octets.len() < SEGMENT.min(limit as usize)
     }
 
-    /// Appends a message of `len` octets, written by `fill`, behind its prefix.
+    /// Appends a message of `len` octets, written by `fill`, behind its prefix: where it is, and how long with it.
     #[inline(always)]
-    pub(crate) fn push(&mut self, len: usize, fill: impl FnOnce(&mut Vec<u8>)) -> Out {
+    pub(crate) fn push(&mut self, len: usize, fill: impl FnOnce(&mut Vec<u8>)) -> (u32, u32) {
         let start = self.octets.len();
         self.octets.reserve(len + 5);
         self.octets.extend_from_slice(&prefix(len));
@@ -54,7 +53,7 @@ impl Segment {
             self.octets[start..start + 5].copy_from_slice(&prefix(written - 5));
         }
         self.live += written as u32;
-        Out::Segment { start: start as u32, len: written as u32 }
+        (start as u32, written as u32)
     }
 
     #[inline]
@@ -81,9 +80,14 @@ pub(crate) const fn prefix(len: usize) -> [u8; 5] {
 impl Connection {
     #[inline]
     pub(super) fn stage(&mut self, budget: usize) {
-        if !self.outbox.is_empty() {
+        if !self.outbox.is_empty() && !self.early {
             self.note_progress();
             return;
+        }
+        if core::mem::take(&mut self.early) && self.ready.is_empty() && self.blocked.is_empty() && !self.control.is_due() {
+            // The answers are all there is.
+            self.note_staged();
+            return self.tell_room();
         }
         if self.control.is_due() {
             self.stage_control();
@@ -91,6 +95,11 @@ impl Connection {
         if self.phase != Phase::Closed {
             self.stage_calls(budget);
         }
+        self.note_staged();
+    }
+
+    #[inline]
+    pub(super) fn note_staged(&mut self) {
         self.moved = (self.now, self.outbox.written());
         self.staged = (self.now, self.outbox.len());
     }
@@ -118,7 +127,7 @@ impl Connection {
 
     /// The ordinary answer in one go: head, one small message, OK.
     #[inline]
-    fn stage_fused(&mut self, s: u32) -> bool {
+    pub(super) fn stage_fused(&mut self, s: u32) -> bool {
         let slot = &mut self.slots[s];
         const MUST: u32 = flag::SEND_ENDED | flag::REMOTE_END;
         const MUST_NOT: u32 = flag::HEAD_SENT | flag::HTTP | flag::HELD | flag::WAITING;
@@ -126,7 +135,7 @@ impl Connection {
             return false;
         }
         let Some(answer) = self.heads.answer(&self.encoder) else { return false };
-        let Some(&Out::Segment { start, len }) = slot.out.only() else { return false };
+        let Some(&Out::Segment { start, len, run: Run::ONE }) = slot.out.only() else { return false };
         let id = slot.id;
         let n = len as usize;
         if i64::from(len) > self.send_window.get().min(self.peer.window(slot)) || len > self.peer.max_frame {
@@ -135,20 +144,17 @@ impl Connection {
         self.send_window.consume(len);
         self.data_sent += u64::from(len);
         let message = self.segment.get(start, len);
-        self.outbox.extend_with(|out| {
-            answer.head.append(id, out);
-            out.extend_from_slice(&data_head(len, id, false));
-            out.extend_from_slice(message);
-            answer.trailers.append(id, out);
-        });
+        let out = self.outbox.tail();
+        let before = out.len();
+        answer.begin(id, n - 5, out);
+        out.extend_from_slice(&message[5..]);
+        answer.end(id, out);
+        self.outbox.appended(before);
         slot.out.drop_front();
         slot.out_len = 0;
         self.queued -= n;
         self.segment.free(len);
-        self.stats.messages_sent += 1;
-        self.guard.sent();
-        self.guard.call_ended();
-        self.close_answered(s);
+        self.answered(s);
         true
     }
 
@@ -219,11 +225,11 @@ impl Connection {
             if left == 0 && front.len() > 0 {
                 break;
             }
-            left -= move_octets(front, left, &mut self.segment, &mut self.outbox);
+            let (moved, ended) = move_octets(front, left, &mut self.segment, &mut self.outbox);
+            left -= moved;
+            self.stats.messages_sent += u64::from(ended);
+            self.steps.add(ended as usize);
             if front.len() == 0 {
-                if !matches!(front, Out::Raw { .. }) {
-                    self.stats.messages_sent += 1;
-                }
                 let slot = &mut self.slots[s];
                 slot.out.drop_front();
                 slot.spilled = slot.spilled.saturating_sub(1);
@@ -266,7 +272,7 @@ impl Connection {
         }
     }
 
-    /// A message that waits for a window moves out of the shared segment.
+    /// Messages that wait for a window move out of the shared segment.
     pub(super) fn spill(&mut self, s: u32) {
         let segment = &mut self.segment;
         let slot = &mut self.slots[s];
@@ -274,11 +280,9 @@ impl Connection {
         let seen = core::mem::replace(&mut slot.spilled, slot.out.len());
         for out in slot.out.iter_mut().skip(seen) {
             self.steps.add(1);
-            if let Out::Segment { start, len } = *out {
-                let octets = segment.get(start, len);
-                let [a, b, c, d, e, ..] = *octets else { continue };
-                let payload = Payload::from(Bytes::copy_from_slice(&octets[5..]));
-                *out = Out::Message { payload, prefix: [a, b, c, d, e], prefix_left: 5, lent: false };
+            if let Out::Segment { start, len, run } = *out {
+                self.steps.octets(len as usize);
+                *out = Out::Run { octets: Bytes::copy_from_slice(segment.get(start, len)), run, lent: false };
                 segment.free(len);
             }
         }
@@ -324,31 +328,34 @@ impl Connection {
     }
 }
 
-/// Moves up to `left` octets from the front of a queue to the outbox; returns how many.
-fn move_octets(front: &mut Out, left: usize, segment: &mut Segment, outbox: &mut crate::tx::Outbox) -> usize {
+/// Moves up to `left` octets from the front of a queue to the outbox; returns how many, and how many messages ended in them.
+fn move_octets(front: &mut Out, left: usize, segment: &mut Segment, outbox: &mut crate::tx::Outbox) -> (usize, u32) {
     match front {
-        Out::Segment { start, len } => {
+        Out::Segment { start, len, run } => {
             let n = left.min(*len as usize);
             let octets = segment.get(*start, *len);
             outbox.extend(&octets[..n]);
-            let (whole, rest) = (*len, &octets[n..]);
-            // What is left of it is a message cut in the middle: it must not pin the segment.
-            let prefix_left = 5_usize.saturating_sub(n);
-            let mut prefix = [0; 5];
-            prefix[5 - prefix_left..].copy_from_slice(&rest[..prefix_left]);
-            let payload = Payload::from(Bytes::copy_from_slice(&rest[prefix_left..]));
-            *front = Out::Message { payload, prefix, prefix_left: prefix_left as u8, lent: false };
-            segment.free(whole);
-            n
+            let ended = run.advance(octets, n);
+            // What is left waits where it is for its call's next turn; if a window is in the way, `spill` moves it.
+            *start += n as u32;
+            *len -= n as u32;
+            segment.free(n as u32);
+            (n, ended)
+        }
+        Out::Run { octets, run, lent } => {
+            let n = left.min(octets.len());
+            let ended = run.advance(octets, n);
+            (move_buf(octets, lent, n, outbox), ended)
         }
         Out::Message { payload, prefix, prefix_left, lent } => {
             let from_prefix = left.min(*prefix_left as usize);
             let at = 5 - *prefix_left as usize;
             outbox.extend(&prefix[at..at + from_prefix]);
             *prefix_left -= from_prefix as u8;
-            from_prefix + move_buf(payload, lent, left - from_prefix, outbox)
+            let moved = from_prefix + move_buf(payload, lent, left - from_prefix, outbox);
+            (moved, u32::from(*prefix_left == 0 && !payload.has_remaining()))
         }
-        Out::Raw { octets, lent } => move_buf(octets, lent, left, outbox),
+        Out::Raw { octets, lent } => (move_buf(octets, lent, left, outbox), 0),
     }
 }
 

@@ -3,7 +3,7 @@
 //! HPACK runs when a block is framed, so a call that is cancelled before never touches the table. Blocks
 //! that are the same in every call are kept encoded for as long as the table does not change.
 
-use super::{Connection, Role};
+use super::{Connection, Role, answer::Answer};
 use crate::{
     Code, Metadata, Status,
     grpc::{encode_message, timeout},
@@ -13,7 +13,6 @@ use crate::{
 use alloc::{string::String, vec::Vec};
 use base64::{Engine, engine::general_purpose::STANDARD_NO_PAD};
 use bytes::Bytes;
-use h2_frame::Head;
 
 /// Longest `grpc-message` that we send, octets; peers limit whole header lists to 8 KiB.
 const MESSAGE: u64 = 4 << 10;
@@ -46,52 +45,13 @@ impl Memo {
     }
 }
 
-/// The two HEADERS frames of an answer that is OK and has no metadata, good as long as the encoder's table stays as it was.
-#[derive(Debug, Default)]
-pub(super) struct Answer {
-    generation: u32,
-    pub(super) head: ShortFrame,
-    pub(super) trailers: ShortFrame,
-}
-
-/// A short frame but for its stream id. An array, because a copy of a fixed size is a few instructions and no call.
-#[derive(Debug, Default, Clone, Copy)]
-pub(super) struct ShortFrame {
-    octets: [u8; Self::MOST],
-    /// 0: not known.
-    len: u8,
-}
-
-impl ShortFrame {
-    const MOST: usize = 32;
-
-    fn headers(block: &[u8], end_stream: bool) -> Self {
-        let mut frame = Self::default();
-        if let Some(place) = frame.octets[Head::LEN..].get_mut(..block.len()) {
-            place.copy_from_slice(block);
-            frame.octets[..Head::LEN].copy_from_slice(&h2_frame::headers_head(block.len() as u32, 0, end_stream, true));
-            frame.len = (Head::LEN + block.len()) as u8;
-        }
-        frame
-    }
-
-    /// Appends it as a frame of the stream `id`.
-    #[inline]
-    pub(super) fn append(&self, id: u32, out: &mut Vec<u8>) {
-        let mut octets = self.octets;
-        octets[Head::LEN - 4..Head::LEN].copy_from_slice(&id.to_be_bytes());
-        let end = out.len() + usize::from(self.len);
-        out.extend_from_slice(&octets);
-        out.truncate(end);
-    }
-}
-
 #[derive(Debug, Default)]
 pub(crate) struct HeadMemos {
     response: Memo,
     ok: Memo,
     answer: Answer,
-    requests: [(Bytes, Memo); REQUESTS],
+    /// A client's; at most `REQUESTS`.
+    requests: Vec<(Bytes, Memo)>,
     next_request: usize,
     seen: [u32; SEEN],
     next_seen: usize,
@@ -99,18 +59,17 @@ pub(crate) struct HeadMemos {
 
 impl HeadMemos {
     /// The frames around the one message of an answer that is OK and has no metadata, if both are known for the table as it is.
-    #[inline]
+    #[inline(always)]
     pub(super) fn answer(&self, encoder: &Encoder) -> Option<&Answer> {
-        (self.answer.generation == encoder.generation() && self.answer.head.len > 0).then_some(&self.answer)
+        self.answer.good_for(encoder.generation())
     }
 
-    /// Both blocks are known for the table as it is: frames them once.
+    /// Frames them, once both blocks are known.
     fn frame_answer(&mut self, encoder: &Encoder) {
-        if let (Some(head), Some(trailers)) = (self.response.get(encoder), self.ok.get(encoder)) {
-            let (head, trailers) = (ShortFrame::headers(head, false), ShortFrame::headers(trailers, true));
-            if head.len > 0 && trailers.len > 0 {
-                self.answer = Answer { generation: encoder.generation(), head, trailers };
-            }
+        if let (Some(head), Some(trailers)) = (self.response.get(encoder), self.ok.get(encoder))
+            && let Some(answer) = Answer::new(encoder.generation(), head, trailers)
+        {
+            self.answer = answer;
         }
     }
 
@@ -120,6 +79,10 @@ impl HeadMemos {
 
     fn keep_request(&mut self, path: &Bytes, before: u32, encoder: &Encoder, block: &[u8]) {
         let place = self.requests.iter().position(|(kept, _)| kept == path).unwrap_or_else(|| {
+            if self.requests.len() < REQUESTS {
+                self.requests.push(Default::default());
+                return self.requests.len() - 1;
+            }
             self.next_request = (self.next_request + 1) % REQUESTS;
             self.next_request
         });

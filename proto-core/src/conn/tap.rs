@@ -118,7 +118,7 @@ impl Connection {
     /// One that was not taken changed nothing.
     #[cold]
     pub(super) fn tape_accept(&mut self, call: CallId, token: Token) -> Option<Accepted> {
-        let accepted = self.accept_call(call, token)?;
+        let accepted = self.take_over(call, token)?;
         self.tape(&Record::Accept { slot: call.slot, token });
         Some(accepted)
     }
@@ -155,9 +155,9 @@ impl Connection {
     pub(crate) fn tape_send_with(&mut self, slot: u32, len: usize, out: &Out) {
         let Some(tap) = &mut self.tap else { return };
         let octets: Cow<'_, [u8]> = match out {
-            Out::Segment { start, len } => self.segment.get(*start, *len).get(5..).unwrap_or_default().into(),
+            Out::Segment { start, len, .. } => self.segment.get(*start, *len).get(5..).unwrap_or_default().into(),
             Out::Message { payload, .. } => flat(payload),
-            Out::Raw { octets, .. } => octets[..].into(),
+            Out::Run { octets, .. } | Out::Raw { octets, .. } => octets[..].into(),
         };
         tap.note(&self.outbox, &Record::Call { slot, op: CallOp::SendWith { len: len as u64, octets } });
     }

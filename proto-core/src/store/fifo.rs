@@ -61,13 +61,17 @@ impl<T> Fifo<T> {
         self.first.as_mut()
     }
 
+    #[inline]
+    pub(crate) fn back_mut(&mut self) -> Option<&mut T> {
+        if self.rest.is_empty() { self.first.as_mut() } else { self.rest.back_mut() }
+    }
+
     /// The first item, if it is the only one.
     #[inline]
     pub(crate) fn only(&self) -> Option<&T> {
         if self.rest.is_empty() { self.first.as_ref() } else { None }
     }
 
-    #[cfg(any(test, feature = "testing"))]
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.first.iter().chain(&self.rest)
     }
@@ -77,7 +81,7 @@ impl<T> Fifo<T> {
     }
 
     /// Gives memory back that a few items do not need. It must be empty.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn slim(&mut self) {
         debug_assert!(self.is_empty());
         if self.rest.capacity() > 16 {
@@ -113,7 +117,8 @@ mod tests {
             assert_eq!((fifo.front(), fifo.only().is_some()), (model.front(), model.len() == 1));
             assert!(fifo.iter().eq(&model));
             assert!(fifo.iter_mut().eq(&mut model));
-            assert_eq!(fifo.front_mut(), model.front_mut());
+            assert_eq!(fifo.front_mut().copied(), model.front_mut().copied());
+            assert_eq!(fifo.back_mut().copied(), model.back().copied());
         }
         assert!(lone > 0 && longest > 10, "hard places: {lone} times one item, {longest} at most");
     }

@@ -50,8 +50,14 @@ impl List {
         self.head
     }
 
-    /// Appends a slot that is in no list.
+    /// `s` is in it, and nothing else.
     #[inline]
+    pub(crate) const fn is_only(&self, s: u32) -> bool {
+        self.head == s && self.tail == s
+    }
+
+    /// Appends a slot that is in no list.
+    #[inline(always)]
     pub(crate) fn push(&mut self, slots: &mut Slab, s: u32) {
         let links = &mut slots[s].links;
         debug_assert!(links.which == Which::None);

@@ -69,7 +69,7 @@ impl StreamMap {
         self.insert(id, slot);
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn remove(&mut self, id: u32) {
         let place = self.place(id);
         match self.ring.get_mut(place) {

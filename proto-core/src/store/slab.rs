@@ -25,6 +25,10 @@ impl Slab {
         let s = match self.free.pop() {
             Some(s) => s,
             None => {
+                // The first few one by one: most of many connections have a call or two.
+                if self.slots.len() < 4 {
+                    self.slots.reserve_exact(1);
+                }
                 self.slots.push(Slot::new());
                 (self.slots.len() - 1) as u32
             }
@@ -34,7 +38,7 @@ impl Slab {
     }
 
     /// Gives a slot back; every id of it is stale from here on.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn give_back(&mut self, s: u32) {
         let slot = &mut self.slots[s as usize];
         debug_assert!(slot.live);

@@ -2,13 +2,15 @@
 
 use crate::{
     Config, Metadata, Payload, Shape, Status, Timestamp, Token,
+    conn::prefix,
     error::ErrorCode,
     flow::{Credit, Window},
     shape::{recv::RecvState, send::SendState},
     store::{Fifo, Links, NIL, Which},
+    stream::Run,
 };
 use alloc::{boxed::Box, vec::Vec};
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 
 /// One bit each of a [`Slot`]'s `flags`.
 pub(crate) mod flag {
@@ -71,8 +73,10 @@ pub(crate) const STUCK: usize = 8;
 /// Something queued behind the head.
 #[derive(Debug)]
 pub(crate) enum Out {
-    /// A message with its prefix, in the connection's shared segment.
-    Segment { start: u32, len: u32 },
+    /// Messages with their prefixes, in the connection's shared segment: one, or several of a call that lie there one behind the other.
+    Segment { start: u32, len: u32, run: Run },
+    /// The same in memory of their own. `lent` as below.
+    Run { octets: Bytes, run: Run, lent: bool },
     /// A message of its own; `prefix_left` octets of the prefix are not framed yet.
     /// `lent`: its present segment was lent to the transport in part, so the rest of it is, too.
     Message { payload: Payload, prefix: [u8; 5], prefix_left: u8, lent: bool },
@@ -81,24 +85,63 @@ pub(crate) enum Out {
 }
 
 impl Out {
+    /// A message in the shared segment, there and so long.
+    #[inline]
+    pub(crate) const fn segment((start, len): (u32, u32)) -> Self {
+        Self::Segment { start, len, run: Run::ONE }
+    }
+
+    /// A message that nothing was framed of.
+    pub(crate) fn message(payload: Payload) -> Self {
+        let prefix = prefix(payload.len());
+        Self::Message { payload, prefix, prefix_left: 5, lent: false }
+    }
+
     /// Octets not yet framed.
     #[inline]
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Segment { len, .. } => *len as usize,
             Self::Message { payload, prefix_left, .. } => payload.len() + *prefix_left as usize,
-            Self::Raw { octets, .. } => octets.len(),
+            Self::Run { octets, .. } | Self::Raw { octets, .. } => octets.len(),
         }
     }
 }
 
-/// A whole message that waits for the application.
+/// A whole message that waits for the application, or a run of small ones.
 #[derive(Debug)]
 pub(crate) struct Inbound {
     pub(crate) payload: Payload,
     pub(crate) credit: Credit,
     /// Octets that were granted beyond the stream's window for it.
     pub(crate) extra: u32,
+    /// Not 0: so many messages lie in the payload, each behind its prefix.
+    pub(crate) run: u32,
+}
+
+impl Inbound {
+    /// Takes the first message out of a run of several, and the credit for it.
+    #[inline(always)]
+    pub(crate) fn next_of_run(&mut self) -> Option<(Bytes, Credit)> {
+        let run = self.payload.as_flat().filter(|_| self.run > 1)?;
+        let &[_, a, b, c, d] = run.first_chunk().unwrap_or(&[0; 5]);
+        let n = (u32::from_be_bytes([a, b, c, d]) as usize + 5).min(run.len());
+        let mut message = run.split_to(n);
+        message.advance(n.min(5));
+        let credit;
+        (credit, self.credit) = core::mem::take(&mut self.credit).split(n as u32);
+        self.run -= 1;
+        Some((message, credit))
+    }
+
+    /// The message itself, also if it is the last of a run and has its prefix.
+    #[inline]
+    pub(crate) fn last_of_run(mut self) -> Self {
+        if self.run == 1 {
+            self.payload.advance(5.min(self.payload.len()));
+        }
+        self
+    }
 }
 
 /// The message that is being received.
@@ -250,7 +293,7 @@ impl Slot {
     }
 
     /// Back to the state of `new`, but for the generation and the buffers. Credits must have been settled.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn recycle(&mut self) {
         debug_assert!(self.inbox.is_empty() && self.out.is_empty() && self.assembly.is_empty());
         self.receive = RecvState::Open;
@@ -309,10 +352,16 @@ impl Slot {
         if matches!(self.links.which, Which::Ready | Which::Blocked) { self.out_len } else { 0 }
     }
 
+    /// More messages were asked for than are here.
+    pub(crate) fn asks(&self) -> bool {
+        self.demand as usize > self.inbox.iter().map(|inbound| inbound.run.max(1) as usize).sum()
+    }
+
     /// The first message of `out` was framed in part: the stream can only go on with the rest of it, or be reset.
     pub(crate) fn mid_message(&self) -> bool {
         match self.out.front() {
             Some(Out::Message { prefix_left, .. }) => self.has(flag::HEAD_SENT) && *prefix_left < 5,
+            Some(Out::Segment { run, .. } | Out::Run { run, .. }) => run.cut > 0,
             _ => false,
         }
     }

@@ -88,13 +88,16 @@ impl Outbox {
         self.runs.push_back(Run::Linked(octets));
     }
 
-    /// Appends what `fill` writes to the arena; for encoders.
-    #[inline]
-    pub(crate) fn extend_with<R>(&mut self, fill: impl FnOnce(&mut Vec<u8>) -> R) -> R {
-        let before = self.arena.len();
-        let result = fill(&mut self.arena);
+    /// The arena, to append to; [`appended`](Self::appended) must be told how long it was.
+    #[inline(always)]
+    pub(crate) fn tail(&mut self) -> &mut Vec<u8> {
+        &mut self.arena
+    }
+
+    /// The arena had `before` octets, and grew.
+    #[inline(always)]
+    pub(crate) fn appended(&mut self, before: usize) {
         self.len += self.arena.len() - before;
-        result
     }
 
     /// Drops everything that waits.
@@ -165,13 +168,14 @@ impl Outbox {
     }
 
     /// Everything is written: the arena begins anew.
-    #[inline]
+    #[inline(always)]
     fn restart(&mut self) {
         self.base = self.arena_end();
-        self.arena.clear();
-        if self.arena.capacity() > KEEP {
+        // A stream fills it again and again: only what a smaller round did not need goes back.
+        if self.arena.capacity() > KEEP && self.arena.len() <= KEEP / 2 {
             self.arena.shrink_to(KEEP);
         }
+        self.arena.clear();
         self.start = self.base;
         self.sealed = self.base;
     }

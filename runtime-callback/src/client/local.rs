@@ -108,7 +108,7 @@ impl<D: Drive> Caller for LocalClient<D> {
             let _ = call.close_send();
         }
         if head.shape != Shape::Unary {
-            // Nobody knows when this thread will wait for an answer; a unary call does at once.
+            // Nobody knows when this thread will wait for an answer; with unary calls it does at once, or when it has started them all.
             driver.flush();
         }
         Ok(LocalCall { driver: Rc::clone(&self.0), id })
@@ -127,33 +127,9 @@ impl<D> fmt::Debug for LocalCall<D> {
     }
 }
 
-impl<D: Drive> Calling for LocalCall<D> {
-    fn send<Q: Codec>(&self, message: &Q::Item, wait: bool) -> Result<(), SendError<()>> {
-        let mut driver = self.driver.borrow_mut();
-        let mut tried = false;
-        loop {
-            let mut call = driver.core().call(self.id).map_err(|_| SendError::Ended(()))?;
-            let sent = codec::send::<Q>(&mut call, message);
-            if sent != Err(SendError::Blocked(())) || driver.is_over() || (tried && !wait) {
-                // Nobody knows when this thread will come back.
-                driver.flush();
-                return sent;
-            }
-            step(&mut *driver, (!wait).then_some(Duration::ZERO));
-            tried = true;
-        }
-    }
-
-    fn close_send(&self) {
-        let mut driver = self.driver.borrow_mut();
-        if let Ok(mut call) = driver.core().call(self.id) {
-            // Closed already is as good.
-            let _ = call.close_send();
-            driver.flush();
-        }
-    }
-
-    fn next(&self, wait: bool) -> Next {
+impl<D: Drive> LocalCall<D> {
+    #[inline(never)]
+    fn await_next(&self, wait: bool) -> Next {
         let mut driver = self.driver.borrow_mut();
         let mut last = false;
         loop {
@@ -175,6 +151,47 @@ impl<D: Drive> Calling for LocalCall<D> {
             step(&mut *driver, (!wait).then_some(Duration::ZERO));
             last = !wait || driver.is_over();
         }
+    }
+}
+
+impl<D: Drive> Calling for LocalCall<D> {
+    fn send<Q: Codec>(&self, message: &Q::Item, wait: bool, more: bool) -> Result<(), SendError<()>> {
+        let mut driver = self.driver.borrow_mut();
+        let mut tried = false;
+        loop {
+            let mut call = driver.core().call(self.id).map_err(|_| SendError::Ended(()))?;
+            let sent = codec::send::<Q>(&mut call, message);
+            let blocked = sent == Err(SendError::Blocked(()));
+            if !blocked || driver.is_over() || ((tried || more) && !wait) {
+                if !more {
+                    // Nobody knows when this thread will come back.
+                    driver.flush();
+                }
+                return sent;
+            }
+            step(&mut *driver, (!wait).then_some(Duration::ZERO));
+            tried = true;
+        }
+    }
+
+    fn close_send(&self) {
+        let mut driver = self.driver.borrow_mut();
+        if let Ok(mut call) = driver.core().call(self.id) {
+            // Closed already is as good.
+            let _ = call.close_send();
+            driver.flush();
+        }
+    }
+
+    #[inline(always)]
+    fn next(&self, wait: bool) -> Next {
+        // What is there already, without the loop around it.
+        if let Ok(mut call) = self.driver.borrow_mut().core().call(self.id)
+            && let Recv::Message(message) = call.recv()
+        {
+            return Next::Message(message);
+        }
+        self.await_next(wait)
     }
 
     fn headers(&self) -> Metadata {

@@ -7,7 +7,7 @@ mod request;
 pub use local::{Drive, LocalCall, LocalClient};
 pub use remote::{Client, Engine, RemoteCall};
 pub use request::{
-    BidiRequest, ClientStreamingRequest, Messages, Request, Requests, Response, ServerStreamingRequest, UnaryRequest, Upload, kind,
+    BidiRequest, ClientStreamingRequest, Messages, Pending, Request, Requests, Response, ServerStreamingRequest, UnaryRequest, Upload, kind,
 };
 
 use pintle_core::{
@@ -28,11 +28,11 @@ pub trait Caller: Clone {
 
 /// A call on the way. Clones are the same call.
 pub trait Calling: Clone {
-    /// Sends a message; waits for room if `wait`.
+    /// Sends a message; waits for room if `wait`. If `more` follow, it need not be written before the thread waits for something.
     ///
     /// # Errors
     /// As [`Call::send`](pintle_core::Call::send).
-    fn send<Q: Codec>(&self, message: &Q::Item, wait: bool) -> Result<(), SendError<()>>;
+    fn send<Q: Codec>(&self, message: &Q::Item, wait: bool, more: bool) -> Result<(), SendError<()>>;
     /// No more messages.
     fn close_send(&self);
     /// What comes next. Not `Pending` if `wait`.

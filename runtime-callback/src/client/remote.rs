@@ -186,7 +186,7 @@ fn thread_ended() -> Status {
 }
 
 impl Calling for RemoteCall {
-    fn send<Q: Codec>(&self, message: &Q::Item, wait: bool) -> Result<(), SendError<()>> {
+    fn send<Q: Codec>(&self, message: &Q::Item, wait: bool, _more: bool) -> Result<(), SendError<()>> {
         let wait = wait && !self.shared.is_own_thread();
         let permit = self.state.flow.permit(Q::encoded_len(message), wait).map_err(|why| match why {
             NoPermit::Full => SendError::Blocked(()),

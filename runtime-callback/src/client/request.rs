@@ -125,6 +125,16 @@ impl<C: Caller, Q: Codec, R: Codec> UnaryRequest<'_, C, Q, R> {
         finish::<R>(&self.start(Shape::Unary)?).map(|(message, _)| message)
     }
 
+    /// Starts the call and returns; many may so be on their way at once. On a client that this thread drives it is written when the thread
+    /// waits for something, with those that were started by then.
+    ///
+    /// # Errors
+    /// It did not start.
+    pub fn open(self) -> Result<Pending<C::Call, R>, Status> {
+        let call = self.start(Shape::Unary)?;
+        Ok(Pending(Upload { call, finished: false, closed: true, reply: None, codecs: PhantomData }))
+    }
+
     /// The same, with the metadata that came with the reply.
     ///
     /// # Errors
@@ -219,6 +229,8 @@ impl<C: Calling, R: Codec> Messages<C, R> {
     /// # Errors
     /// How the call ended, if not with OK.
     #[allow(clippy::should_implement_trait, reason = "as the async streams' `next`")]
+    // Inlined down to the core: each move of a message that was just built waits for it to be there, and costs more than the rest.
+    #[inline]
     pub fn next(&mut self) -> Result<Option<R::Item>, Status> {
         loop {
             if let Some(next) = self.step(true)? {
@@ -231,6 +243,7 @@ impl<C: Calling, R: Codec> Messages<C, R> {
     ///
     /// # Errors
     /// As [`next`](Self::next).
+    #[inline]
     pub fn try_next(&mut self) -> Result<Option<Option<R::Item>>, Status> {
         self.step(false)
     }
@@ -246,6 +259,7 @@ impl<C: Calling, R: Codec> Messages<C, R> {
         self.end.as_ref().map(|end| &end.trailers)
     }
 
+    #[inline(always)]
     fn step(&mut self, wait: bool) -> Result<Option<Option<R::Item>>, Status> {
         if self.end.is_none() {
             match self.call.next(wait) {
@@ -260,6 +274,11 @@ impl<C: Calling, R: Codec> Messages<C, R> {
                 Next::End(end) => self.end = Some(end),
             }
         }
+        self.over()
+    }
+
+    #[cold]
+    fn over(&self) -> Result<Option<Option<R::Item>>, Status> {
         match &self.end {
             Some(end) if !end.status.is_ok() => Err(end.status.clone()),
             _ => Ok(Some(None)),
@@ -290,7 +309,7 @@ impl<C: Calling, Q: Codec> Requests<C, Q> {
     /// # Errors
     /// The message comes back. `Ended`: the call is over, [`Messages`] says how. `Refused`: it is larger than may be sent.
     pub fn send(&mut self, message: Q::Item) -> Result<(), SendError<Q::Item>> {
-        self.call.send::<Q>(&message, true).map_err(|e| give_back(e, message))
+        self.call.send::<Q>(&message, true, false).map_err(|e| give_back(e, message))
     }
 
     /// The same without waiting.
@@ -298,7 +317,24 @@ impl<C: Calling, Q: Codec> Requests<C, Q> {
     /// # Errors
     /// As [`send`](Self::send), and `Blocked`: the server is slow.
     pub fn try_send(&mut self, message: Q::Item) -> Result<(), SendError<Q::Item>> {
-        self.call.send::<Q>(&message, false).map_err(|e| give_back(e, message))
+        self.call.send::<Q>(&message, false, false).map_err(|e| give_back(e, message))
+    }
+
+    /// As [`send`](Self::send), for a message that others follow at once: a client that this thread drives writes it with them, when the
+    /// thread waits for something or sends without `feed`.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    pub fn feed(&mut self, message: Q::Item) -> Result<(), SendError<Q::Item>> {
+        self.call.send::<Q>(&message, true, true).map_err(|e| give_back(e, message))
+    }
+
+    /// As [`try_send`](Self::try_send) and [`feed`](Self::feed): without waiting, and without writing.
+    ///
+    /// # Errors
+    /// As [`try_send`](Self::try_send).
+    pub fn try_feed(&mut self, message: Q::Item) -> Result<(), SendError<Q::Item>> {
+        self.call.send::<Q>(&message, false, true).map_err(|e| give_back(e, message))
     }
 
     /// No more messages: the server is told.
@@ -338,7 +374,7 @@ impl<C: Calling, Q: Codec, R: Codec> Upload<C, Q, R> {
     /// The message comes back. `Ended`: the server has answered already, [`finish`](Self::finish) says what. `Refused`: it is larger
     /// than may be sent.
     pub fn send(&mut self, message: Q::Item) -> Result<(), SendError<Q::Item>> {
-        self.call.send::<Q>(&message, true).map_err(|e| give_back(e, message))
+        self.call.send::<Q>(&message, true, false).map_err(|e| give_back(e, message))
     }
 
     /// The same without waiting.
@@ -346,7 +382,24 @@ impl<C: Calling, Q: Codec, R: Codec> Upload<C, Q, R> {
     /// # Errors
     /// As [`send`](Self::send), and `Blocked`: the server is slow.
     pub fn try_send(&mut self, message: Q::Item) -> Result<(), SendError<Q::Item>> {
-        self.call.send::<Q>(&message, false).map_err(|e| give_back(e, message))
+        self.call.send::<Q>(&message, false, false).map_err(|e| give_back(e, message))
+    }
+
+    /// As [`send`](Self::send), for a message that others follow at once: a client that this thread drives writes it with them, when the
+    /// thread waits for something or sends without `feed`.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    pub fn feed(&mut self, message: Q::Item) -> Result<(), SendError<Q::Item>> {
+        self.call.send::<Q>(&message, true, true).map_err(|e| give_back(e, message))
+    }
+
+    /// As [`try_send`](Self::try_send) and [`feed`](Self::feed): without waiting, and without writing.
+    ///
+    /// # Errors
+    /// As [`try_send`](Self::try_send).
+    pub fn try_feed(&mut self, message: Q::Item) -> Result<(), SendError<Q::Item>> {
+        self.call.send::<Q>(&message, false, true).map_err(|e| give_back(e, message))
     }
 
     /// Ends the requests and waits for the reply.
@@ -388,6 +441,26 @@ impl<C: Calling, Q: Codec, R: Codec> Drop for Upload<C, Q, R> {
         if !self.finished {
             self.call.cancel();
         }
+    }
+}
+
+/// A unary call on its way. Dropped before its reply was taken, it is cancelled.
+#[derive(Debug)]
+#[must_use = "dropped, it cancels the call"]
+pub struct Pending<C: Calling, R: Codec>(Upload<C, R, R>);
+
+impl<C: Calling, R: Codec> Pending<C, R> {
+    /// Waits for the reply.
+    ///
+    /// # Errors
+    /// How the call ended, if not with OK.
+    pub fn wait(self) -> Result<R::Item, Status> {
+        self.0.finish()
+    }
+
+    /// The same without waiting. `None`: the reply has not come yet, ask again.
+    pub fn try_wait(&mut self) -> Option<Result<R::Item, Status>> {
+        self.0.try_finish()
     }
 }
 

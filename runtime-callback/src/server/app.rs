@@ -3,10 +3,10 @@
 
 use super::{
     handle::{Incoming, Service},
-    session::{Order, Session, Sink, inside},
+    session::{Order, Session, Sink, inside, next_here},
 };
 use pintle_core::{
-    CallId, Code, Event, Metadata, Recv, Routes, Shape, Status, Token,
+    CallId, Code, Event, Message, Metadata, Recv, Routes, Shape, Status, Token,
     grpc::InvalidRoute,
     http::{Exchange, ExchangeId, Request, Response},
 };
@@ -91,8 +91,7 @@ impl Services {
 
     fn incoming(&mut self, mut session: Box<Session>, id: CallId) -> Box<Session> {
         let core = session.core();
-        let Some(accepted) = core.accept(id, Token::default()) else { return session };
-        let Ok(mut call) = core.call(id) else { return session };
+        let Some((accepted, mut call)) = core.accept_call(id, Token::default()) else { return session };
         let Some(&(service, method)) = accepted.route.and_then(|route| self.table.get(route.index())) else {
             call.finish(&Status::new(Code::Unimplemented, "no such method"), None);
             return session;
@@ -128,16 +127,28 @@ impl Services {
 
 /// Delivers messages, until there are none or the receiver has enough.
 fn pump(mut session: Box<Session>, id: CallId) -> Box<Session> {
-    while let Some(input) = session.next_input(id) {
-        session = tell(session, id, |sink| match input {
-            Some(message) => sink.message(message),
-            None => {
-                sink.end();
-                Ok(())
+    while let Some(input) = session.next_input(id, false) {
+        // All that is there in one callback, as long as the receiver neither pauses nor ends the call.
+        session = tell(session, id, |sink| {
+            deliver(sink, input)?;
+            while let Some(input) = next_here(id) {
+                deliver(sink, input)?;
             }
+            Ok(())
         });
     }
     session
+}
+
+#[inline(always)]
+fn deliver(sink: &mut dyn Sink, input: Option<Message>) -> Result<(), Status> {
+    match input {
+        Some(message) => sink.message(message),
+        None => {
+            sink.end();
+            Ok(())
+        }
+    }
 }
 
 /// Runs a callback of a call's receiver.

@@ -255,8 +255,12 @@ pub struct Unary<T, C: Codec<Item = T> = Prost<T>> {
 impl<T, C: Codec<Item = T>> Unary<T, C> {
     /// Answers, and ends the call with OK.
     #[inline]
-    pub fn reply(self, message: T) {
-        self.reply_with(message, Status::ok());
+    pub fn reply(mut self, message: T) {
+        self.handle.open = false;
+        let call = self.handle.call;
+        if self.handle.here(|session| session.answer::<C>(call, &message)).is_none() {
+            self.handle.act(Act::Reply(to_payload::<C>(&message), Status::ok()));
+        }
     }
 
     /// Answers, and ends the call with this status: `Status::ok().with_metadata(..)` sends trailing metadata.

@@ -131,6 +131,17 @@ pub(crate) fn here<R>(place: &Arc<Place>, f: impl FnOnce(&mut Session) -> R) -> 
     })
 }
 
+/// In a call's callback: what its receiver should be told next.
+#[inline]
+pub(crate) fn next_here(id: CallId) -> Option<Option<Message>> {
+    HERE.with(|cell| {
+        let mut session = cell.take()?;
+        let next = session.next_input(id, true);
+        cell.set(Some(session));
+        next
+    })
+}
+
 /// Runs a callback with `session` as the connection that handles find here.
 #[inline]
 pub(crate) fn inside<R>(session: Box<Session>, callback: impl FnOnce() -> R) -> (Box<Session>, R) {
@@ -210,9 +221,10 @@ impl Session {
     }
 
     /// The next thing that a call's receiver should be told, if it listens: a message, or (`None`) the end of messages.
-    pub(crate) fn next_input(&mut self, id: CallId) -> Option<Option<Message>> {
+    /// `called`: it is being told something just now.
+    pub(crate) fn next_input(&mut self, id: CallId, called: bool) -> Option<Option<Message>> {
         let live = self.live(id)?;
-        if live.paused || live.input_over || live.sink.is_none() {
+        if live.paused || live.input_over || live.sink.is_none() != called || live.last.is_some() || live.ended.is_some() {
             return None;
         }
         match self.core().call(id).ok()?.recv() {
@@ -230,11 +242,20 @@ impl Session {
     pub(crate) fn reply(&mut self, id: CallId, status: &Status, send: impl FnOnce(&mut Call<'_>) -> Result<(), SendError<()>>) {
         let Ok(mut call) = self.core().call(id) else { return };
         match send(&mut call) {
-            Err(SendError::Refused((), why)) => call.finish(&Status::internal(why.0), None),
+            Err(SendError::Refused((), why)) => call.finish(&Status::resource_exhausted(why.0), None),
             // Ended by itself meanwhile: this only lets go of it.
             _ => call.finish(status, None),
         }
         self.forget(id);
+    }
+
+    /// The same with OK, at the price of one step.
+    #[inline]
+    pub(crate) fn answer<C: Codec>(&mut self, id: CallId, message: &C::Item) {
+        if let Ok(call) = self.core().call(id) {
+            codec::reply::<C>(call, message);
+            self.forget(id);
+        }
     }
 
     /// One message of many. It comes back as `Blocked` also while others, from elsewhere, wait before it.
@@ -306,7 +327,7 @@ impl Session {
         let status = match sent {
             Sent::Blocked => return false,
             Sent::All => live.last.take(),
-            Sent::Refused(why) => Some(Status::internal(why.0)),
+            Sent::Refused(why) => Some(Status::resource_exhausted(why.0)),
             Sent::Ended => None,
         };
         if !matches!(sent, Sent::All) {

@@ -1,7 +1,7 @@
 //! A slow peer holds the sender, not memory; and one slow reader does not hold the others.
 
 use crate::common::{
-    MODES, Options, Report, TestServer,
+    LIMIT, MODES, Options, Report, TestServer,
     greeter::{GreeterClient, HelloRequest, Note},
     soon,
 };
@@ -73,14 +73,14 @@ fn a_server_that_does_not_read_holds_the_clients_sender() {
             let (mut out, mut input) = client.chat().open().await.unwrap();
             let data = bytes::Bytes::from(vec![7; 50_000]);
             let mut sent = 0;
-            while let Ok(sending) =
-                rt::timeout(Duration::from_millis(300), out.send(Note { text: sent.to_string(), data: data.clone() })).await
-            {
+            // The first two fit into permits and windows, however long they take.
+            let patience = |sent| if sent < 2 { LIMIT } else { Duration::from_millis(300) };
+            while let Ok(sending) = rt::timeout(patience(sent), out.send(Note { text: sent.to_string(), data: data.clone() })).await {
                 sending.unwrap();
                 sent += 1;
                 assert!(sent < 60, "{mode:?}: nothing holds the sender");
             }
-            assert!(sent >= 2, "{mode:?}: two messages fit into permits and windows");
+            assert!(sent >= 2, "{mode:?}: two messages fit");
 
             // Nothing was lost or repeated on the way.
             out.close();

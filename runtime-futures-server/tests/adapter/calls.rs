@@ -137,6 +137,14 @@ fn metadata_travels_both_ways() {
             assert_eq!(response.headers.get("tenant-was"), Some("a b"));
             assert_eq!(response.trailers.get_bin("trace-was-bin").as_deref(), Some(&[0_u8, 255, 7][..]));
 
+            // The next call, in the same place, has none of it; nor has one after a call whose handler did nothing with it.
+            for _ in 0..2 {
+                let response = client.say_hello(request("metadata", 0)).response().await.unwrap();
+                assert_eq!(response.headers.get("tenant-was"), Some("none"));
+                assert!(response.trailers.get_bin("trace-was-bin").unwrap_or_default().is_empty());
+                client.say_hello(request("x", 0)).metadata("tenant", "a b").await.unwrap();
+            }
+
             // A key that cannot be sent ends the call before it starts.
             let status = client.say_hello(request("x", 0)).metadata("grpc-status", "0").await.unwrap_err();
             assert_eq!(status.code(), Code::InvalidArgument);

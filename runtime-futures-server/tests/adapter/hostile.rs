@@ -6,7 +6,7 @@ use crate::common::{
     soon,
 };
 use crate::hostile::{
-    self, Gauge, MOST_CALLS, PATIENCE, Seat, Target,
+    self, Diary, Gauge, LONG, MOST_CALLS, PATIENCE, STOP, Seat, Target,
     client_cases::{Kind, Outcome},
 };
 use crate::rt;
@@ -14,10 +14,7 @@ use pintle::{Context, Sender, Status, Streaming};
 use std::{
     cell::RefCell,
     future::pending,
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 /// Descriptors are counted: one test at a time.
@@ -70,6 +67,9 @@ impl Greeter for Counted {
     async fn chat(&self, cx: &Context, input: &mut Streaming<Note>, out: &mut Sender<Note>) -> Result<(), Status> {
         let _seat = self.seat(cx);
         while let Some(note) = input.next().await? {
+            if note.data.first() == Some(&STOP) {
+                pending::<()>().await;
+            }
             out.send(note).await?;
         }
         Ok(())
@@ -77,13 +77,21 @@ impl Greeter for Counted {
 }
 
 fn serve(mode: Mode, listen: &str) -> (TestServer, Target, Gauge) {
-    let gauge = Gauge::default();
-    let configure = |config: &mut pintle::Config| {
+    serve_with(mode, listen, |config| {
         config.max_concurrent_streams = MOST_CALLS;
+        config.write_timeout = PATIENCE;
+    })
+}
+
+fn serve_hastily(mode: Mode, listen: &str) -> (TestServer, Target, Gauge) {
+    serve_with(mode, listen, |config| {
         config.handshake_timeout = PATIENCE;
         config.header_block_timeout = PATIENCE;
-        config.write_timeout = PATIENCE;
-    };
+    })
+}
+
+fn serve_with(mode: Mode, listen: &str, configure: fn(&mut pintle::Config)) -> (TestServer, Target, Gauge) {
+    let gauge = Gauge::default();
     let options = Options { listen: vec![listen.to_owned()], configure: Some(configure), ..Options::default() };
     let server = TestServer::of(mode, options, Counted(gauge.clone()));
     let target = Target { address: server.address().to_owned(), service: "/helloworld.Greeter" };
@@ -94,42 +102,43 @@ fn unix() -> String {
     format!("unix:{}", hostile::socket_path())
 }
 
-/// A client that does nothing wrong, with calls of every shape; how many.
-fn good(address: &str, stop: &AtomicBool) -> Result<u32, String> {
-    let request = |name: &str, count| HelloRequest { name: name.to_owned(), count };
-    let calls = async {
-        let client = GreeterClient::connect(address).await.map_err(|error| Status::unavailable(error.to_string()))?;
-        let mut calls = 0;
-        while !stop.load(Ordering::SeqCst) {
-            let reply = client.say_hello(request("you", 0)).await?;
-            assert_eq!(reply.message, "Hello you");
-            let mut replies = client.lots_of_replies(request(&"r".repeat(1_000), 10)).await?;
-            let mut got = 0;
-            while replies.next().await?.is_some() {
-                got += 1;
-            }
-            assert_eq!(got, 10);
-            let (mut out, mut input) = client.chat().open().await?;
-            let note = Note { text: "note".to_owned(), data: bytes::Bytes::from(vec![7; 20_000]) };
-            out.send(note.clone()).await?;
-            assert_eq!(input.next().await?, Some(note));
-            out.close();
-            assert_eq!(input.next().await?, None);
-            calls += 3;
-        }
-        Ok(calls)
-    };
+/// A client that does nothing wrong, with calls of every shape.
+fn good(address: &str, diary: &Diary) -> Result<(), String> {
     rt::run(async {
-        rt::timeout(2 * hostile::LONG, calls).await.map_err(|_| "it hangs".to_owned())?.map_err(|status: Status| status.to_string())
+        let client = GreeterClient::connect(address).await.map_err(|error| error.to_string())?;
+        while diary.goes_on(0) {
+            let calls = rt::timeout(LONG, good_calls(&client)).await.map_err(|_| "it hangs".to_owned())?;
+            diary.goes_on(calls.map_err(|status| status.to_string())?);
+        }
+        Ok(())
     })
+}
+
+async fn good_calls(client: &GreeterClient) -> Result<u32, Status> {
+    let request = |name: &str, count| HelloRequest { name: name.to_owned(), count };
+    assert_eq!(client.say_hello(request("you", 0)).await?.message, "Hello you");
+    let mut replies = client.lots_of_replies(request(&"r".repeat(1_000), 10)).await?;
+    let mut got = 0;
+    while replies.next().await?.is_some() {
+        got += 1;
+    }
+    assert_eq!(got, 10);
+    let (mut out, mut input) = client.chat().open().await?;
+    let note = Note { text: "note".to_owned(), data: bytes::Bytes::from(vec![7; 20_000]) };
+    out.send(note.clone()).await?;
+    assert_eq!(input.next().await?, Some(note));
+    out.close();
+    assert_eq!(input.next().await?, None);
+    Ok(3)
 }
 
 #[test]
 fn attacks_harm_nobody_else() {
     let _alone = alone();
-    for (mode, listen) in MODES.into_iter().zip(["127.0.0.1:0", &unix()]) {
+    for (mode, [listen, other]) in MODES.into_iter().zip([["127.0.0.1:0", "127.0.0.1:0"], [&unix(), &unix()]]) {
         let (_server, target, gauge) = serve(mode, listen);
-        hostile::siege(&target, &gauge, good);
+        let (_hasty_server, hasty, _) = serve_hastily(mode, other);
+        hostile::siege(&target, &hasty, &gauge, good);
     }
 }
 

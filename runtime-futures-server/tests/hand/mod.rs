@@ -70,7 +70,9 @@ impl Timer for HandTimer {
         if at <= Hand::now() {
             return Poll::Ready(());
         }
-        TIMERS.with_borrow_mut(|timers| timers.push((at.as_micros(), cx.waker().clone())));
+        if at != Timestamp::MAX {
+            TIMERS.with_borrow_mut(|timers| timers.push((at.as_micros(), cx.waker().clone())));
+        }
         Poll::Pending
     }
 }

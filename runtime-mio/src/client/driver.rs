@@ -73,6 +73,11 @@ impl Line {
         wants.deadline.map(|at| at.saturating_since(now))
     }
 
+    fn ask_for_room(&mut self, registry: &Registry) -> io::Result<()> {
+        let more = self.stack.wants().write;
+        self.link.ask_for_room(registry, LINK, more)
+    }
+
     pub(crate) fn deregister(&mut self, registry: &Registry) {
         self.link.deregister(registry);
     }
@@ -100,7 +105,8 @@ impl Driver {
             return false;
         }
         let wait = self.line.wait(begin).into_iter().chain(most).min();
-        if let Err(e) = self.poll.poll(&mut self.events, wait)
+        let asked = self.line.ask_for_room(self.poll.registry());
+        if let Err(e) = asked.and_then(|()| self.poll.poll(&mut self.events, wait))
             && e.kind() != io::ErrorKind::Interrupted
         {
             self.line.link.fail(&mut self.line.stack, begin);

@@ -311,7 +311,8 @@ impl Loop {
             let share = || serve(&mut self.services, conn, session, self.now, &mut self.scratch);
             // A panic here is a layer's (or a bug of ours): it ends this connection, and no other.
             let alive = catch_unwind(AssertUnwindSafe(share)).unwrap_or(false);
-            if alive {
+            let token = Token(self.tokens.first + slot as usize);
+            if alive && conn.link.ask_for_room(&self.registry, token, conn.wants.write).is_ok() {
                 settle(conn, &mut self.dirty, &mut self.timers);
             } else {
                 conn.link.deregister(&self.registry);
@@ -341,22 +342,23 @@ fn serve(services: &mut Services, conn: &mut Conn, mut session: Box<Session>, no
     if conn.wants.deadline.is_some_and(|at| at <= now) {
         session.endpoint.handle_timeout(now);
     }
-    let mut hungry = conn.wants.read;
-    for _ in 0..FAIR {
+    // One loop, so that each step stands here once and is compiled into it.
+    let (mut hungry, mut reads, mut writes) = (conn.wants.read, FAIR, FAIR);
+    loop {
         let more = hungry && link.fill(&mut session.endpoint, now, scratch);
         session = services.dispatch(session);
-        if !more {
-            break;
+        if more && reads > 1 {
+            reads -= 1;
+            hungry = session.endpoint.wants().read;
+            continue;
         }
-        hungry = session.endpoint.wants().read;
-    }
-    for _ in 0..FAIR {
+        hungry = false;
         let written = link.flush(&mut session.endpoint, now);
         conn.wants = session.endpoint.wants();
-        if !written || !(conn.wants.write || conn.wants.event) {
+        writes -= 1;
+        if !written || !(conn.wants.write || conn.wants.event) || writes == 0 {
             break;
         }
-        session = services.dispatch(session);
     }
     if link.is_over(&session.endpoint, &conn.wants) {
         // A write that failed ended calls: their handlers want to know.

@@ -19,6 +19,9 @@ use std::{
 /// More than anything here takes on a busy machine.
 pub const LONG: Duration = Duration::from_secs(30);
 
+/// Deadlines that pass, one after the other until one has left a call the time to arrive: how much that takes is the machine's affair.
+pub const LATE: [Duration; 4] = [Duration::from_millis(30), Duration::from_millis(300), Duration::from_secs(3), Duration::from_secs(20)];
+
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct HelloRequest {
     #[prost(string, tag = "1")]

@@ -1,6 +1,6 @@
 //! Calls of the greeter that look the same with either client.
 
-use super::{HelloRequest, Note, glue::GreeterClient, request};
+use super::{Fixture, HelloRequest, LATE, LONG, Note, Told, glue::GreeterClient, request};
 use pintle_mio::{Caller, Code, Status};
 use std::time::Duration;
 
@@ -86,6 +86,19 @@ impl<C: Caller> AnyGreeter for GreeterClient<C> {
     fn deadline(&self, request: HelloRequest, after: Duration) -> Status {
         self.say_hello(request).deadline(after).wait().unwrap_err()
     }
+}
+
+/// A call that reaches the service, which keeps it, and that its deadline ends on the client.
+pub fn too_late<C: Caller>(fixture: &Fixture, client: &GreeterClient<C>) {
+    for after in LATE {
+        assert_eq!(client.deadline(request("never"), after).code(), Code::DeadlineExceeded);
+        // Answered behind it on its connection: by now the service has seen the call, or never will.
+        assert_eq!(client.say_hello(request("fail")).deadline(LONG).wait().unwrap_err().code(), Code::NotFound);
+        if let Ok(told) = fixture.told.try_recv() {
+            return assert_eq!(told, Told::Seen("never".into()));
+        }
+    }
+    panic!("no call arrives within {LATE:?}");
 }
 
 pub fn blob(name: &str, count: u32, size: usize) -> HelloRequest {

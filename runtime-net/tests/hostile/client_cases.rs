@@ -228,7 +228,7 @@ fn one(client: Client, case: &Case, cut: Cut, unix: Option<String>) -> Result<()
     // A client may connect for each call, and once more for what it may send again.
     let (most, connections) = (2 * case.calls.len() as u32, connections.into_inner());
     if connections > most {
-        return Err(format!("{cut:?}: {connections} connections"));
+        return Err(format!("{cut:?}: {connections} connections, {outcomes:?}"));
     }
     let mut left: Vec<&Right> = case.ends.iter().collect();
     for outcome in &outcomes {
@@ -270,7 +270,8 @@ fn hear(socket: &mut Socket, heard: &mut Vec<u8>, sip: usize, over: &AtomicBool,
         match socket.read(&mut buffer) {
             Ok(0) => return,
             Ok(n) => heard.extend(&buffer[..n]),
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+            // The last: signal(7), a process that was stopped and goes on.
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted) => {}
             Err(_) => return,
         }
     }

@@ -230,7 +230,7 @@ fn one(target: &Target, octets: &[u8], answers: &[(u32, Answer)], cut: Cut) -> R
     }
     for (stream, answer) in answers {
         // What ends a stream may be followed by its RST_STREAM.
-        if !peer.settle("an answer", |peer| peer.streams.get(stream).is_some_and(|found| answer.fits(found))) {
+        if !peer.settle(|peer| peer.streams.get(stream).is_some_and(|found| answer.fits(found))) {
             return Err(format!("{cut:?}: stream {stream}: {:?}, GOAWAY {:?}", peer.streams.get(stream), peer.goaway));
         }
     }

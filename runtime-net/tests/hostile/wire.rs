@@ -346,17 +346,23 @@ impl Peer {
     }
 
     /// Reads until it holds. False: the connection was over before.
-    pub fn wait(&mut self, what: &str, mut holds: impl FnMut(&Self) -> bool) -> bool {
+    pub fn wait(&mut self, what: &str, holds: impl FnMut(&Self) -> bool) -> bool {
+        let held = self.settle(holds);
+        assert!(held || self.over, "{what}: not within {LONG:?}");
+        held
+    }
+
+    /// As `wait`, but false as well when it takes too long: the caller says what came instead.
+    pub fn settle(&mut self, mut holds: impl FnMut(&Self) -> bool) -> bool {
         let begin = Instant::now();
         loop {
             let open = self.read();
             if holds(self) {
                 return true;
             }
-            if !open {
+            if !open || begin.elapsed() > LONG {
                 return false;
             }
-            assert!(begin.elapsed() < LONG, "{what}: not within {LONG:?}");
             thread::sleep(Duration::from_millis(1));
         }
     }
@@ -365,12 +371,6 @@ impl Peer {
     pub fn end(&mut self) -> End {
         self.wait("the server's end of the connection", |peer| peer.over);
         self.goaway.as_ref().map_or(End::Closed, |(code, _)| End::Goaway(*code))
-    }
-
-    /// As `wait`, but gives up soon once nothing more comes: for what cannot change any more.
-    pub fn settle(&mut self, what: &str, mut holds: impl FnMut(&Self) -> bool) -> bool {
-        let begin = Instant::now();
-        self.wait(what, |peer| holds(peer) || begin.elapsed() > LONG / 6) && holds(self)
     }
 
     /// Whether one more call is served, on this stream or a later one: a slot is free when its handler has ended, and until then

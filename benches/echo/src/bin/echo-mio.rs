@@ -1,6 +1,10 @@
-//! The echo service on the mio loop: `echo-mio ADDRESS...`
+//! The echo service on the mio loop: `echo-mio [streams=N] [connections=N] ADDRESS...`
 
-use pintle_bench_echo::echo::{Msg, StreamReq, Sum, on_mio::*};
+use pintle_bench_echo::{
+    Options, configured,
+    echo::{Msg, StreamReq, Sum, on_mio::*},
+    still,
+};
 use pintle_mio::{Receiver, Replies, SendError, Server, Status, Unary};
 
 struct Service;
@@ -11,10 +15,10 @@ impl EchoService for Service {
     }
 
     fn server_stream(&mut self, wish: StreamReq, out: Replies<Msg>) {
-        let mut left = wish.count;
+        let (mut left, payload) = (wish.count, still(&wish.payload));
         out.produce(move |out| {
             while left > 0 {
-                if out.send(Msg { payload: wish.payload.clone() }).is_err() {
+                if out.send(Msg { payload: payload.clone() }).is_err() {
                     return;
                 }
                 left -= 1;
@@ -76,9 +80,6 @@ impl Receiver<Msg> for Echoing {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut server = Server::new().add(|| EchoServer::new(Service));
-    for address in std::env::args().skip(1) {
-        server = server.listen(&address)?;
-    }
-    Ok(server.run()?)
+    let options = Options::parse(std::env::args().skip(1))?;
+    Ok(configured!(Server::new().add(|| EchoServer::new(Service)), options).run()?)
 }

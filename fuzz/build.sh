@@ -18,10 +18,10 @@ build() {
 flags() {
     case $1 in
         # Operation lists are slow inputs: a few kilobytes of them are thousands of steps.
-        ops | conn_* | mio) echo -max_len=4096 -timeout=30 -rss_limit_mb=2048 ;;
-        tape) echo -max_len=4096 -timeout=30 -rss_limit_mb=2048 -malloc_limit_mb=256 ;;
+        ops | conn_* | mio) echo -max_len=4096 -timeout="${TIMEOUT:-30}" -rss_limit_mb=2048 ;;
+        tape) echo -max_len=4096 -timeout="${TIMEOUT:-30}" -rss_limit_mb=2048 -malloc_limit_mb=256 ;;
         # The other decoder builds its Huffman table for every string.
-        hpack) echo -max_len=600 -timeout=30 -rss_limit_mb=2048 -malloc_limit_mb=16 ;;
-        *) echo -max_len=2048 -timeout=10 -rss_limit_mb=2048 -malloc_limit_mb=16 ;;
+        hpack) echo -max_len=600 -timeout="${TIMEOUT:-30}" -rss_limit_mb=2048 -malloc_limit_mb=16 ;;
+        *) echo -max_len=2048 -timeout="${TIMEOUT:-10}" -rss_limit_mb=2048 -malloc_limit_mb=16 ;;
     esac
 }

@@ -74,7 +74,7 @@ impl Check {
     /// # Panics
     /// It is not what was sent.
     pub fn one(&mut self, message: &Msg) {
-        if self.came % 100 == 0 {
+        if self.came.is_multiple_of(100) {
             assert_eq!(message.payload, self.wanted, "message {} is not what was sent", self.came);
         }
         self.came += 1;

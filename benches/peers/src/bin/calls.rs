@@ -95,7 +95,7 @@ impl Connection {
 
     fn slot(&mut self, stream: u32) -> &mut u32 {
         let mask = self.came.len() - 1;
-        &mut self.came[stream as usize / 2 & mask]
+        &mut self.came[(stream as usize / 2) & mask]
     }
 
     /// Begins calls as long as there are some, the window allows it, and few enough are in flight.

@@ -3,7 +3,7 @@
 //! Messages wait whole in their calls and are framed at the last moment, when the transport can take them:
 //! control frames first, then calls that open, then round robin. Send credit is never reserved: the length of
 //! a DATA frame is computed once, here. New frames are made only when all staged octets are written, so the
-//! octets do not depend on how a transport cuts them.
+//! octets do not depend on how a transport cuts them. (Answers that nothing waits before are framed at once: `answer`.)
 
 use super::{Connection, Phase, Role};
 use crate::{

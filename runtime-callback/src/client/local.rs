@@ -127,33 +127,6 @@ impl<D> fmt::Debug for LocalCall<D> {
     }
 }
 
-impl<D: Drive> LocalCall<D> {
-    #[inline(never)]
-    fn await_next(&self, wait: bool) -> Next {
-        let mut driver = self.driver.borrow_mut();
-        let mut last = false;
-        loop {
-            let Ok(mut call) = driver.core().call(self.id) else {
-                return Next::End(Status::cancelled("the call was cancelled on this side").into());
-            };
-            match call.recv() {
-                Recv::Message(message) => return Next::Message(message),
-                Recv::Pending => {}
-                Recv::End => {
-                    if let Some(outcome) = call.take_outcome() {
-                        return Next::End(outcome.into());
-                    }
-                }
-            }
-            if last {
-                return if driver.is_over() { Next::End(lost(driver.core()).into()) } else { Next::Pending };
-            }
-            step(&mut *driver, (!wait).then_some(Duration::ZERO));
-            last = !wait || driver.is_over();
-        }
-    }
-}
-
 impl<D: Drive> Calling for LocalCall<D> {
     fn send<Q: Codec>(&self, message: &Q::Item, wait: bool, more: bool) -> Result<(), SendError<()>> {
         let mut driver = self.driver.borrow_mut();
@@ -183,15 +156,28 @@ impl<D: Drive> Calling for LocalCall<D> {
         }
     }
 
-    #[inline(always)]
     fn next(&self, wait: bool) -> Next {
-        // What is there already, without the loop around it.
-        if let Ok(mut call) = self.driver.borrow_mut().core().call(self.id)
-            && let Recv::Message(message) = call.recv()
-        {
-            return Next::Message(message);
+        let mut driver = self.driver.borrow_mut();
+        let mut last = false;
+        loop {
+            let Ok(mut call) = driver.core().call(self.id) else {
+                return Next::End(Status::cancelled("the call was cancelled on this side").into());
+            };
+            match call.recv() {
+                Recv::Message(message) => return Next::Message(message),
+                Recv::Pending => {}
+                Recv::End => {
+                    if let Some(outcome) = call.take_outcome() {
+                        return Next::End(outcome.into());
+                    }
+                }
+            }
+            if last {
+                return if driver.is_over() { Next::End(lost(driver.core()).into()) } else { Next::Pending };
+            }
+            step(&mut *driver, (!wait).then_some(Duration::ZERO));
+            last = !wait || driver.is_over();
         }
-        self.await_next(wait)
     }
 
     fn headers(&self) -> Metadata {

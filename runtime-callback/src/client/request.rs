@@ -229,8 +229,6 @@ impl<C: Calling, R: Codec> Messages<C, R> {
     /// # Errors
     /// How the call ended, if not with OK.
     #[allow(clippy::should_implement_trait, reason = "as the async streams' `next`")]
-    // Inlined down to the core: each move of a message that was just built waits for it to be there, and costs more than the rest.
-    #[inline]
     pub fn next(&mut self) -> Result<Option<R::Item>, Status> {
         loop {
             if let Some(next) = self.step(true)? {
@@ -243,7 +241,6 @@ impl<C: Calling, R: Codec> Messages<C, R> {
     ///
     /// # Errors
     /// As [`next`](Self::next).
-    #[inline]
     pub fn try_next(&mut self) -> Result<Option<Option<R::Item>>, Status> {
         self.step(false)
     }
@@ -259,7 +256,6 @@ impl<C: Calling, R: Codec> Messages<C, R> {
         self.end.as_ref().map(|end| &end.trailers)
     }
 
-    #[inline(always)]
     fn step(&mut self, wait: bool) -> Result<Option<Option<R::Item>>, Status> {
         if self.end.is_none() {
             match self.call.next(wait) {
@@ -274,11 +270,6 @@ impl<C: Calling, R: Codec> Messages<C, R> {
                 Next::End(end) => self.end = Some(end),
             }
         }
-        self.over()
-    }
-
-    #[cold]
-    fn over(&self) -> Result<Option<Option<R::Item>>, Status> {
         match &self.end {
             Some(end) if !end.status.is_ok() => Err(end.status.clone()),
             _ => Ok(Some(None)),
@@ -392,14 +383,6 @@ impl<C: Calling, Q: Codec, R: Codec> Upload<C, Q, R> {
     /// As [`send`](Self::send).
     pub fn feed(&mut self, message: Q::Item) -> Result<(), SendError<Q::Item>> {
         self.call.send::<Q>(&message, true, true).map_err(|e| give_back(e, message))
-    }
-
-    /// As [`try_send`](Self::try_send) and [`feed`](Self::feed): without waiting, and without writing.
-    ///
-    /// # Errors
-    /// As [`try_send`](Self::try_send).
-    pub fn try_feed(&mut self, message: Q::Item) -> Result<(), SendError<Q::Item>> {
-        self.call.send::<Q>(&message, false, true).map_err(|e| give_back(e, message))
     }
 
     /// Ends the requests and waits for the reply.

@@ -1,4 +1,4 @@
-//! One large message over a long link, beside TCP itself: `stream_long serve ADDRESS` at one end, `stream_long ADDRESS [n=7] [size=10000000]`
+//! One large message over a long link, beside TCP itself: `stream_long serve ADDRESS [KiB of connection window]` at one end, `stream_long ADDRESS [n=7] [size=10000000]`
 //! at the other. TCP's port is the next one. Prints the time of each, in turn, and their medians' ratio.
 
 use bytes::Bytes;
@@ -83,7 +83,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         let address = words.get(2).ok_or("an address")?;
         let listener = TcpListener::bind(beside(address)?)?;
         thread::spawn(move || serve_tcp(listener));
+        let window = words.get(3).map(|kib| kib.parse::<u32>()).transpose()?;
         let server = Server::new().configure(|config| config.max_recv_message = LIMIT).configure(room);
+        let server = server.configure(|config| config.connection_window = window.map_or(config.connection_window, |kib| kib << 10));
         return Ok(server.add(|| EchoServer::new(Service)).listen(address)?.run()?);
     }
     let args = Args::take();
@@ -122,5 +124,6 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// The budget has to hold the windows and one such message.
 fn room(config: &mut pintle_mio::Config) {
-    config.recv_budget = config.recv_budget.max(u64::from(config.max_concurrent_streams) * u64::from(config.initial_window) + u64::from(LIMIT));
+    config.recv_budget =
+        config.recv_budget.max(u64::from(config.max_concurrent_streams) * u64::from(config.initial_window) + u64::from(LIMIT));
 }

@@ -49,7 +49,9 @@ fn bidi(client: &EchoClient<LocalClient>, message: &Msg, count: usize) -> Result
                 }
             }
         }
-        if left == 0 && let Some(requests) = out.take() {
+        if left == 0
+            && let Some(requests) = out.take()
+        {
             requests.close();
         }
         let Some(reply) = replies.next()? else { break };

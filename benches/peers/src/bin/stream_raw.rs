@@ -35,7 +35,13 @@ fn send(args: &Args) -> Result<(), Box<dyn std::error::Error>> {
     let peer = std::env::current_exe()?;
     // The other core, as with every other subject.
     let words = [args.address.clone(), "role=receive".to_owned()];
-    let child = Command::new("taskset").arg("-c").arg(args.word("peer_core", "0")).arg(peer).args(words).stdout(std::process::Stdio::piped()).spawn()?;
+    let child = Command::new("taskset")
+        .arg("-c")
+        .arg(args.word("peer_core", "0"))
+        .arg(peer)
+        .args(words)
+        .stdout(std::process::Stdio::piped())
+        .spawn()?;
     let (mut stream, _) = listener.accept()?;
     let octets = vec![b'x'; args.number("write", 16 << 10)];
     let count = args.number("n", 100_000);
@@ -50,6 +56,12 @@ fn send(args: &Args) -> Result<(), Box<dyn std::error::Error>> {
     let kib = (octets.len() * count) as f64 / 1024.0;
     assert_eq!(total.parse::<usize>()?, octets.len() * count, "octets went missing");
     let receiver: f64 = receiver.parse()?;
-    println!("what=raw size={} n={count} per_s={:.0} sender_ns={:.1} receiver_ns={:.1}", octets.len(), kib / seconds, sender as f64 / kib, receiver / kib);
+    println!(
+        "what=raw size={} n={count} per_s={:.0} sender_ns={:.1} receiver_ns={:.1}",
+        octets.len(),
+        kib / seconds,
+        sender as f64 / kib,
+        receiver / kib
+    );
     Ok(())
 }

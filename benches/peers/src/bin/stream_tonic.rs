@@ -12,7 +12,11 @@ use std::{
     task::{Context, Poll},
 };
 use tokio_stream::{Stream, StreamExt};
-use tonic::{Request, Status, client::Grpc, transport::{Channel, Endpoint}};
+use tonic::{
+    Request, Status,
+    client::Grpc,
+    transport::{Channel, Endpoint},
+};
 use tonic_prost::ProstCodec;
 
 /// The same message, so many times.

@@ -28,7 +28,7 @@ pub struct Config {
     /// Below 65,535, a client may send more until it has read our SETTINGS (RFC 9113 §6.9.3): till then `recv_budget` counts, and at
     /// half of it `Wants::read` becomes false.
     pub initial_window: u32,
-    /// Receive window of the connection, octets, 65,535 to 2^31-1. Default 1 MiB: bandwidth x delay of 1 Gbit/s over 8 ms. Raise it for
+    /// Receive window of the connection, octets, 65,535 to 2^31-1. Default 4 MiB: bandwidth x delay of 1 Gbit/s over 33 ms. Raise it for
     /// longer or faster links. It does not bound memory, `recv_budget` does: octets are credited when they arrive, so that one slow
     /// reader stops nobody else. The peer sees a WINDOW_UPDATE of stream 0 behind our SETTINGS.
     pub connection_window: u32,
@@ -119,7 +119,7 @@ impl Default for Config {
         Self {
             max_concurrent_streams: 100,
             initial_window: 128 << 10,
-            connection_window: 1 << 20,
+            connection_window: 4 << 20,
             recv_budget: 20 << 20,
             max_recv_message: 4 << 20,
             max_send_message: i32::MAX as u32,

@@ -9,6 +9,7 @@ use pintle_core::{
     CallId, Code, Config, Endpoint, Metadata, Status,
     testing::{Cut, wire::*},
 };
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// How the application answers.
 #[derive(Clone, Copy, PartialEq)]
@@ -191,4 +192,38 @@ fn early_answers_have_a_write_deadline() {
     let wait = deadline.saturating_since(peer.now);
     peer.advance(wait);
     assert!(peer.conn.close_reason().is_some(), "the peer reads nothing");
+}
+
+/// Encoders are the application's. One that panics halfway ends its own call, where somebody catches it, and leaves no octet of what it had
+/// written among the answers of others.
+#[test]
+fn an_encoder_that_panics_leaves_nothing_behind() {
+    for cut in [Cut::Whole, Cut::Octet] {
+        let mut peer = fresh_to_server(&Config::default(), cut);
+        peer.handshake(&[]);
+        warm(&mut peer);
+        let mut ids = Vec::new();
+        for stream in [5, 7, 9] {
+            peer.request(stream, "/S/U", false, &[]).data(stream, true, &message(b"ask"));
+            ids.push(peer.accept());
+        }
+        peer.call(ids[0]).reply_with(8, |out| fill(out, 8));
+        let mut call = Some(peer.call(ids[1]));
+        let broken = catch_unwind(AssertUnwindSafe(|| {
+            let Some(call) = call.take() else { return };
+            call.reply_with(8, |out| {
+                fill(out, 3);
+                resume_unwind(Box::new("an encoder panics"));
+            });
+        }));
+        assert!(broken.is_err());
+        peer.call(ids[1]).finish(&Status::new(Code::Unknown, "the handler panicked"), None);
+        peer.call(ids[2]).reply_with(8, |out| fill(out, 8));
+        let said = peer.said();
+        let ends: Vec<_> = said.iter().filter(|said| said.ends()).map(|said| (said.stream(), said.field("grpc-status"))).collect();
+        assert_eq!(ends, [(5, Some("0")), (7, Some("2")), (9, Some("0"))]);
+        let data: Vec<_> = said.iter().filter(|said| said.kind() == DATA).map(|said| (said.stream(), said.frame.payload.len())).collect();
+        assert_eq!(data, [(5, 13), (9, 13)]);
+        peer.assert_whole();
+    }
 }

@@ -85,6 +85,18 @@ fn put_headers(out: &mut [u8], block: &[u8], end_stream: bool) -> Option<u8> {
     Some(len as u8)
 }
 
+/// An answer that is not whole: dropped, it leaves nothing behind. The encoder is the application's, and may panic.
+struct Half<'a> {
+    out: &'a mut Vec<u8>,
+    before: usize,
+}
+
+impl Drop for Half<'_> {
+    fn drop(&mut self) {
+        self.out.truncate(self.before);
+    }
+}
+
 /// Octets of early answers at most: beyond it, calls wait their turn as they do behind any others.
 const EARLY: usize = 64 << 10;
 
@@ -137,15 +149,15 @@ impl Connection {
         let Some(answer) = self.heads.answer(&self.encoder) else { return Ok(()) };
         let out = self.outbox.tail();
         let before = out.len();
-        answer.begin(id, len, out);
-        let start = out.len();
-        fill(out);
-        if out.len() - start != len {
-            let octets = out.split_off(start);
-            out.truncate(before);
-            return Err(octets);
+        let half = Half { out, before };
+        answer.begin(id, len, half.out);
+        let start = half.out.len();
+        fill(half.out);
+        if half.out.len() - start != len {
+            return Err(half.out.split_off(start));
         }
-        answer.end(id, out);
+        answer.end(id, half.out);
+        core::mem::forget(half);
         self.outbox.appended(before);
         self.note_early();
         self.send_window.consume(len as u32 + 5);

@@ -193,7 +193,7 @@ fn throughput(unread: bool) -> usize {
     }
     peer.headers(3, false, REQUEST);
     let call = accept(&mut peer).expect("a request");
-    let (mut sent, mut room) = (0, 1 << 20_i64);
+    let (mut sent, mut room) = (0, i64::from(Config::default().connection_window));
     for _ in 0..1_000 {
         // The sender goes by the connection's window as far as it has heard of it.
         while room >= 10_005 && sent % 60_030 != 50_025 {

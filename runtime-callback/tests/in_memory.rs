@@ -16,12 +16,13 @@ use std::{
     },
 };
 
-const METHODS: [Method; 5] = [
+const METHODS: [Method; 6] = [
     Method::new("/test.Test/Unary", Shape::Unary),
     Method::new("/test.Test/Many", Shape::ServerStreaming),
     Method::new("/test.Test/Collect", Shape::ClientStreaming),
     Method::new("/test.Test/Both", Shape::Bidi),
     Method::new("/test.Test/Each", Shape::Bidi),
+    Method::new("/test.Test/Afterwards", Shape::Bidi),
 ];
 
 /// What the service was given and has not answered.
@@ -67,8 +68,33 @@ impl Service for Test {
                     Ok(())
                 })
             }),
+            5 => call.bidi::<Raw, Raw>(|out| Box::new(Afterwards { kept: Rc::clone(kept), out: Some(out) })),
             _ => call.unimplemented(),
         }
+    }
+}
+
+/// Replies when the client has said all, as fast as it takes.
+struct Afterwards {
+    kept: Rc<RefCell<Kept>>,
+    out: Option<Replies<Bytes, Raw>>,
+}
+
+impl Receiver<Bytes> for Afterwards {
+    fn on_message(&mut self, _: Bytes) {
+        self.kept.borrow_mut().told.push("message");
+    }
+    fn on_end(&mut self) {
+        let mut left = 100;
+        let out = self.out.take().expect("one end");
+        out.produce(move |out| {
+            while left > 0 && out.send(vec![left; 20_000].into()).is_ok() {
+                left -= 1;
+            }
+            if left == 0 {
+                out.finish(Status::ok());
+            }
+        });
     }
 }
 
@@ -415,6 +441,30 @@ fn each_message_is_answered_in_order_and_the_call_ends_after_them() {
         assert_eq!(replies.try_next().unwrap(), Some(Some("a".into())));
         assert_eq!(replies.try_next().unwrap_err().code(), code);
     }
+    assert!(world.session.as_deref_mut().unwrap().core().is_idle());
+}
+
+/// Its receiver stands aside for the producer, which goes on when there is room.
+#[test]
+fn a_receiver_may_hand_over_to_a_producer() {
+    let (mut world, client) = World::new();
+    let (mut requests, mut replies) = Request::<_, Raw, Raw, kind::Bidi>::bidi(&client, METHODS[5].path).open().unwrap();
+    requests.send("a".into()).unwrap();
+    requests.send("b".into()).unwrap();
+    requests.close();
+    for number in (1..=100_u8).rev() {
+        let mut next = replies.try_next().unwrap();
+        for _ in 0..100 {
+            if next.is_none() {
+                world.settle();
+                next = replies.try_next().unwrap();
+            }
+        }
+        assert_eq!(next.expect("it does not stop").expect("there are more")[0], number);
+    }
+    world.settle();
+    assert_eq!(replies.try_next().unwrap(), Some(None));
+    assert_eq!(world.kept.borrow().told, ["message", "message"]);
     assert!(world.session.as_deref_mut().unwrap().core().is_idle());
 }
 

@@ -113,3 +113,28 @@ fn a_full_queue_gives_the_message_back() {
     }
     everywhere!(scenario);
 }
+
+/// Thirty streams that nobody reads fill the socket long before their windows. Then they are read, one after the other and in turns: all is there.
+#[test]
+fn a_socket_that_is_full_goes_on_when_it_is_read() {
+    fn scenario<C: Caller>(client: &GreeterClient<C>) {
+        for in_turns in [true, false] {
+            let mut streams: Vec<_> = (0..30).map(|_| client.lots_of_replies(blob("produce", 40, 15_000)).open().unwrap()).collect();
+            // Reads what the socket holds, and no more: on a client that this thread drives nothing else does.
+            assert_eq!(client.say_hello(request("beside")).wait().unwrap().message, "hello beside");
+            let mut got = [0; 30];
+            let rounds = if in_turns { 40 } else { 1 };
+            for _ in 0..rounds {
+                for (n, stream) in streams.iter_mut().enumerate() {
+                    for _ in 0..40 / rounds {
+                        assert_eq!(stream.next().unwrap().expect("forty of them").blob.len(), 15_000);
+                        got[n] += 1;
+                    }
+                }
+            }
+            assert_eq!(got, [40; 30]);
+            assert!(streams.iter_mut().all(|stream| stream.next().unwrap().is_none()));
+        }
+    }
+    everywhere!(scenario);
+}

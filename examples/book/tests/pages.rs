@@ -10,7 +10,7 @@ use std::{
 /// What runs without ever coming back, so that its snippet can only be compiled.
 const ENDLESS: [&str; 2] = [".serve()", ".run()"];
 /// Programs that a reader has, or gets where the page says so.
-const PROGRAMS: [&str; 8] = ["cargo", "cd", "mkdir", "git", "rustup", "mdbook", "interop/run", ".ci/run"];
+const PROGRAMS: [&str; 9] = ["cargo", "cd", "mkdir", "git", "rustup", "mdbook", "interop/run", "benches/peers/run", ".ci/run"];
 
 fn blocks(pages: &[Page]) -> impl Iterator<Item = (&Page, &Block)> {
     pages.iter().flat_map(|page| page.blocks.iter().map(move |block| (page, block)))

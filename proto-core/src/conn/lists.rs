@@ -77,7 +77,6 @@ impl Connection {
         }
     }
 
-    /// A call that waits for the peer's window must not hold the shared segment, nor wait for ever.
     /// Queues the one message of an answer that is to be framed whole, and its end: what `queue`, `schedule` and `finished`
     /// come to for a call that has sent nothing yet and is in no list.
     #[inline(always)]
@@ -102,6 +101,7 @@ impl Connection {
         }
     }
 
+    /// A call that waits for the peer's window must not hold the shared segment, nor wait for ever.
     #[inline]
     fn stalled(&mut self, s: u32) {
         if !self.slots[s].out.is_empty() {

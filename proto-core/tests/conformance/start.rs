@@ -21,17 +21,17 @@ pub(crate) fn cases() -> Vec<Case> {
     let mut cases = vec![
         // 3.4: a server's octets follow the client's preface here; nothing forces it to speak first.
         server("server_answers_the_preface_with_settings", "3.4", Nothing, &PREFACE[..])
-            .does("SETTINGS; WINDOW_UPDATE 0 983041", "")
+            .does("SETTINGS; WINDOW_UPDATE 0 4128769", "")
             .unproved(),
         server("server_acknowledges_behind_its_own_settings", "3.4", Nothing, [PREFACE.to_vec(), settings(&[])])
-            .does("SETTINGS; WINDOW_UPDATE 0 983041; SETTINGS ACK", ""),
+            .does("SETTINGS; WINDOW_UPDATE 0 4128769; SETTINGS ACK", ""),
         server(
             "request_behind_the_preface_is_served",
             "3.4",
             Nothing,
             [PREFACE.to_vec(), settings(&[]), headers(1, 0, REQUEST), data(1, END_STREAM, &message(b"now"))],
         )
-        .does("SETTINGS; WINDOW_UPDATE 0 983041; SETTINGS ACK", "incoming; message now; end"),
+        .does("SETTINGS; WINDOW_UPDATE 0 4128769; SETTINGS ACK", "incoming; message now; end"),
         client("empty_server_preface_is_acknowledged", "3.4", Nothing, settings(&[])).does("SETTINGS ACK", ""),
         client("server_preface_with_values_is_acknowledged", "3.4", Nothing, settings(&[(3, 100), (4, 70_000), (6, 8_192)]))
             .does("SETTINGS ACK", ""),
@@ -123,5 +123,5 @@ fn settings_before_the_preface(cut: Cut) {
     peer.send(&settings(&[(3, 1)]));
     peer.start(Shape::Bidi);
     let said: Vec<_> = peer.said().iter().map(line).collect();
-    assert_eq!(said, ["SETTINGS", "WINDOW_UPDATE 0 983041", "SETTINGS ACK", "HEADERS 1"]);
+    assert_eq!(said, ["SETTINGS", "WINDOW_UPDATE 0 4128769", "SETTINGS ACK", "HEADERS 1"]);
 }

@@ -209,9 +209,9 @@ impl Session {
         self.live(call)?.sink.take()
     }
 
-    /// After its callback. `Some`: the callback ended the call, drop it.
+    /// After its callback. `Some`: drop it, the callback ended the call or attached another (a producer).
     pub(crate) fn give_back(&mut self, call: CallId, sink: Box<dyn Sink>) -> Option<Box<dyn Sink>> {
-        match self.live(call).filter(|live| live.last.is_none() && live.ended.is_none()) {
+        match self.live(call).filter(|live| live.last.is_none() && live.ended.is_none() && live.sink.is_none()) {
             Some(live) => {
                 live.sink = Some(sink);
                 None

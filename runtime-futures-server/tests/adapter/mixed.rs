@@ -64,7 +64,7 @@ fn request(name: &str, count: u32) -> HelloRequest {
 
 async fn some_calls(client: GreeterClient, mut dice: Dice) {
     for round in 0..40 {
-        match dice.roll(6) {
+        match dice.roll(11) {
             0 => {
                 let name = format!("{round}");
                 let size = dice.roll(3) as u32 * 20_000;
@@ -100,6 +100,33 @@ async fn some_calls(client: GreeterClient, mut dice: Dice) {
             4 => {
                 let after = Duration::from_micros(dice.roll(3_000));
                 let _ = rt::timeout(after, client.say_hello(request("wait", 0)).into_future()).await;
+            }
+            // What one call had besides its messages must not turn up in another, whatever became of it.
+            5 | 6 => {
+                let name = format!("{round}");
+                let call = client.say_hello(request("metadata", 0)).metadata("tenant", &name).metadata_bin("trace-bin", &[round as u8]);
+                let response = call.response().await.unwrap();
+                assert_eq!(response.headers.get("tenant-was"), Some(&*name));
+                assert_eq!(response.trailers.get_bin("trace-was-bin").as_deref(), Some(&[round as u8][..]));
+            }
+            7 => {
+                let response = client.say_hello(request("plain", 0)).response().await.unwrap();
+                assert_eq!(response.message.message, "Hello plain");
+                assert!(response.headers.is_empty() && response.trailers.is_empty(), "{:?} {:?}", response.headers, response.trailers);
+                let response = client.say_hello(request("metadata", 0)).response().await.unwrap();
+                assert_eq!(response.headers.get("tenant-was"), Some("none"));
+            }
+            8 => {
+                let status = client.say_hello(request("fail", 0)).await.unwrap_err();
+                assert_eq!((status.code(), status.metadata().get("why")), (Code::NotFound, Some("because")));
+                let status = client.say_hello(request("panic", 0)).await.unwrap_err();
+                assert_eq!((status.code(), status.metadata().is_empty()), (Code::Unknown, true));
+            }
+            9 => {
+                let told = client.say_hello(request("context", 0)).deadline(Duration::from_secs(19)).await.unwrap().message;
+                assert_eq!(told, "/helloworld.Greeter/SayHello true Some(7) false");
+                let told = client.say_hello(request("context", 0)).await.unwrap().message;
+                assert_eq!(told, "/helloworld.Greeter/SayHello none Some(7) false");
             }
             _ => {
                 let call = client.say_hello(request("wait", 0)).deadline(Duration::from_micros(1_000 + dice.roll(3_000)));

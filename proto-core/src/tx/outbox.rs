@@ -8,7 +8,8 @@ use bytes::Bytes;
 
 /// Written octets at the front of the arena that are tolerated before it is compacted.
 const COMPACT: usize = 64 << 10;
-/// Room that an empty arena keeps. More was needed for a burst and goes back.
+/// Room that an empty arena keeps. More was needed for a burst and goes back; twice as much stays as long as rounds need it, or one
+/// stream that is sent all the time would make it anew each time.
 const KEEP: usize = 64 << 10;
 
 #[derive(Debug)]
@@ -171,13 +172,20 @@ impl Outbox {
     #[inline(always)]
     fn restart(&mut self) {
         self.base = self.arena_end();
-        // A stream fills it again and again: only what a smaller round did not need goes back.
-        if self.arena.capacity() > KEEP && self.arena.len() <= KEEP / 2 {
-            self.arena.shrink_to(KEEP);
-        }
+        let used = self.arena.len();
         self.arena.clear();
+        if self.arena.capacity() > KEEP {
+            self.slim(used);
+        }
         self.start = self.base;
         self.sealed = self.base;
+    }
+
+    #[cold]
+    fn slim(&mut self, used: usize) {
+        if self.arena.capacity() > 2 * KEEP || used <= KEEP / 2 {
+            self.arena.shrink_to(KEEP);
+        }
     }
 
     fn tidy(&mut self) {
@@ -332,5 +340,20 @@ mod tests {
         assert!(out.is_empty() && out.lend().is_empty());
         assert!(compacted > 0 && many > 2, "hard places: {compacted} compactions, {many} slices");
         assert_eq!(out.written(), expected.len() as u64);
+    }
+
+    /// What an idle connection keeps does not depend on what it once had to send.
+    #[test]
+    fn memory_of_a_large_round_goes_back() {
+        let mut out = Outbox::default();
+        for (round, kept) in [(1_000_000, KEEP), (70_000, 2 * KEEP), (70_000, 2 * KEEP), (100, KEEP), (200_000, KEEP)] {
+            out.extend(&vec![1; round]);
+            // Whole, and in two writes.
+            let n = if round == 200_000 { 150_000 } else { round };
+            out.lend().advance(n);
+            let left = out.len();
+            out.lend().advance(left);
+            assert!(out.is_empty() && out.arena.capacity() <= kept, "{} kept after {round}", out.arena.capacity());
+        }
     }
 }

@@ -122,12 +122,12 @@ pub(crate) struct Link {
     /// The socket failed: nothing can be written any more.
     broken: bool,
     /// Its epoll was asked for room to write, too.
-    awaits_room: bool,
+    asked_for_room: bool,
 }
 
 impl Link {
     pub(crate) const fn new(socket: Socket) -> Self {
-        Self { socket, readable: true, writable: true, hung: false, input_over: false, broken: false, awaits_room: true }
+        Self { socket, readable: true, writable: true, hung: false, input_over: false, broken: false, asked_for_room: true }
     }
 
     pub(crate) fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
@@ -141,8 +141,8 @@ impl Link {
     pub(crate) fn ask_for_room(&mut self, registry: &Registry, token: Token, more: bool) -> io::Result<()> {
         let Kind::Unix(stream) = &mut self.socket.0 else { return Ok(()) };
         let asks = more || !self.writable;
-        if asks != self.awaits_room {
-            self.awaits_room = asks;
+        if asks != self.asked_for_room {
+            self.asked_for_room = asks;
             let interest = if asks { Interest::READABLE | Interest::WRITABLE } else { Interest::READABLE };
             registry.reregister(stream, token, interest)?;
         }

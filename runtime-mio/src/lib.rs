@@ -104,8 +104,8 @@ mod wake;
 pub use client::{Connect, ConnectError, EmbeddedClient, LocalCall, LocalClient, connect, connect_local};
 pub use link::{IntoSocket, Socket, Transport};
 pub use pintle_callback::{
-    BidiRequest, Caller, Calling, Client, ClientStreamingRequest, Handle, HttpRequest, HttpResponse, Incoming, Messages, Method, Pending, Receiver,
-    RemoteCall, Replies, Request, Requests, Response, ServerStreamingRequest, Service, Unary, UnaryRequest, Upload, kind,
+    BidiRequest, Caller, Calling, Client, ClientStreamingRequest, Handle, HttpRequest, HttpResponse, Incoming, Messages, Method, Pending,
+    Receiver, RemoteCall, Replies, Request, Requests, Response, ServerStreamingRequest, Service, Unary, UnaryRequest, Upload, kind,
 };
 pub use pintle_core::{
     Code, Config, ConfigError, Connection, Endpoint, Metadata, Misuse, SendError, Shape, Status, Timestamp, Transmit, Wants, codec,

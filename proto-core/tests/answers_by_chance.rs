@@ -8,7 +8,7 @@ mod peer;
 use peer::*;
 use pintle_core::{
     CallId, CloseReason, Code, Config, Connection, Endpoint, Event, Metadata, Status, Timestamp, Token,
-    hpack::{Decoder, Fields, Tag},
+    hpack::Decoder,
     tape::{self, Detail},
     testing::{Rng, raw::frames, wire::*},
 };
@@ -247,22 +247,6 @@ impl World {
             }
         }
         self.compare();
-    }
-}
-
-#[derive(Default)]
-struct List(Vec<(String, String)>);
-
-impl Fields for List {
-    fn static_tag(&self, _: u8) -> Tag {
-        Tag(0)
-    }
-    fn classify(&mut self, _: &[u8], _: &[u8]) -> Tag {
-        Tag(0)
-    }
-    fn field(&mut self, _: Tag, name: &[u8], value: &[u8]) {
-        let text = |octets: &[u8]| String::from_utf8_lossy(octets).into_owned();
-        self.0.push((text(name), text(value)));
     }
 }
 

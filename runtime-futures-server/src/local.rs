@@ -1,6 +1,6 @@
 //! Tasks that stay on their thread, inside of one future: for the inline executor, whatever executor that future is given to.
 //!
-//! What a runtime has of this kind serves any task. Here it is connections, woken once for each batch of calls, and a turn costs less than half.
+//! What a runtime has of this kind serves any task. Here it is connections, woken once for each batch of calls, and a turn costs less.
 
 use std::{
     cell::{Cell, RefCell},

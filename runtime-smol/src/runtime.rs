@@ -102,8 +102,8 @@ impl pintle_futures::Timer for SmolTimer {
     fn poll_until(&mut self, at: Timestamp, cx: &mut Context<'_>) -> Poll<()> {
         if self.at != Some(at) {
             self.at = Some(at);
-            // An instant that cannot be said is centuries away: nothing to wait for.
-            match Some(at).filter(|at| *at != Timestamp::MAX).and_then(pintle_net::instant) {
+            // Never: nothing to wait for.
+            match pintle_net::instant(at) {
                 Some(instant) => self.timer.set_at(instant),
                 None => self.timer = Timer::never(),
             }

@@ -58,8 +58,8 @@ impl Timer for TokioTimer {
     fn poll_until(&mut self, at: Timestamp, cx: &mut Context<'_>) -> Poll<()> {
         if self.at != Some(at) {
             self.at = Some(at);
-            // An instant that cannot be said is centuries away: nothing to wait for.
-            let Some(instant) = Some(at).filter(|at| *at != Timestamp::MAX).and_then(pintle_net::instant).map(Instant::from_std) else {
+            // Never: nothing to wait for.
+            let Some(instant) = pintle_net::instant(at).map(Instant::from_std) else {
                 self.sleep = None;
                 return Poll::Pending;
             };

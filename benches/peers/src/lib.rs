@@ -2,6 +2,7 @@
 
 pub mod load;
 pub mod raw;
+pub mod socket;
 
 include!(concat!(env!("OUT_DIR"), "/pintle.rs"));
 

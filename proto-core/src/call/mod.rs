@@ -4,7 +4,6 @@ mod recv;
 mod send;
 
 pub use recv::Recv;
-pub(crate) use send::MANY;
 
 use crate::{CallId, Connection, Metadata, Shape, Status, Timestamp, Token, grpc::head, store::NIL};
 use bytes::Bytes;

@@ -253,7 +253,7 @@ impl Call<'_> {
 }
 
 /// Why a reply to a call that takes many messages is not sent.
-pub(crate) const MANY: &str = "a reply is for a method that returns one message: this one returns many, and has no room now";
+const MANY: &str = "a reply is for a method that returns one message: this one returns many, and has no room now";
 
 /// A server's call that has sent nothing, and whose head nobody asked for.
 const FRESH_NOT: u32 = OVER | flag::HEAD_SENT | flag::HEAD_DUE;
@@ -278,7 +278,13 @@ impl Call<'_> {
     }
 
     fn reply_in_steps(mut self, len: usize, fill: impl FnOnce(&mut Vec<u8>)) {
-        match self.send_with(len, fill) {
+        let sent = self.send_with(len, fill);
+        self.finish_reply(sent);
+    }
+
+    /// Ends a call whose one message was sent, or why it was not.
+    pub(crate) fn finish_reply(self, sent: Result<(), SendError<()>>) {
+        match sent {
             Err(SendError::Refused((), why)) => self.finish(&Status::resource_exhausted(why.0), None),
             Err(SendError::Blocked(())) => self.finish(&Status::internal(MANY), None),
             // Ended by itself meanwhile: this only lets go of it.

@@ -69,12 +69,8 @@ pub fn reply<C: Codec>(mut call: Call<'_>, item: &C::Item) {
     if len < Builder::LINK_THRESHOLD {
         return call.reply_with(len, |out| C::encode_flat(item, out));
     }
-    let status = match send::<C>(&mut call, item) {
-        Err(SendError::Refused((), why)) => Status::resource_exhausted(why.0),
-        Err(SendError::Blocked(())) => Status::internal(crate::call::MANY),
-        Ok(()) | Err(SendError::Ended(())) => Status::ok(),
-    };
-    call.finish(&status, None);
+    let sent = send::<C>(&mut call, item);
+    call.finish_reply(sent);
 }
 
 fn linked<C: Codec>(item: &C::Item) -> Payload {

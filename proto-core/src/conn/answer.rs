@@ -1,7 +1,7 @@
 //! Answers that are framed when they are given: one small message, OK, and nothing that waits before them.
 //!
 //! Everything else waits in its call until the transport can take it (see `send`). For such an answer that would change no
-//! octet, and cost it a list, a copy and a second visit of its slot: about 150 instructions of 1,700 a call.
+//! octet, and cost it a list, a copy and a second visit of its slot: 95 instructions of 2,383 a call at one stream, 44 of 1,715 at 100.
 
 use super::{Connection, Phase, Role, send::prefix};
 use crate::{

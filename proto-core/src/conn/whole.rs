@@ -67,9 +67,7 @@ pub(super) fn copy_in(segment: &mut BytesMut, octets: &[u8]) -> Payload {
 /// The octets are one uncompressed message that is not too large.
 #[inline]
 pub(super) fn is_whole(octets: &[u8], max: u32) -> bool {
-    let Some(([0, len @ ..], message)) = octets.split_first_chunk::<5>() else { return false };
-    let len = u32::from_be_bytes(*len);
-    message.len() == len as usize && len <= max
+    whole_at_front(octets, max) == Some(octets.len())
 }
 
 /// The octets begin with a whole uncompressed message that is not too large: how many it has with its prefix.

@@ -45,8 +45,9 @@ impl Said {
     }
 }
 
+/// The fields of a block.
 #[derive(Default)]
-struct List(Vec<(String, String)>);
+pub(crate) struct List(pub(crate) Vec<(String, String)>);
 
 impl Fields for List {
     fn static_tag(&self, _: u8) -> Tag {

@@ -8,46 +8,26 @@ use mio::{
 use pintle_peers::{
     load::{Args, Clocks},
     raw::{self, DATA, Frame, HEADERS, Requests, SETTINGS, Timeout, WINDOW, WINDOW_UPDATE, body, first_frame},
+    socket::Socket,
 };
 use std::{
-    io::{self, ErrorKind, Read, Write},
+    io::{self, ErrorKind},
     time::Instant,
 };
 
-enum Socket {
-    Tcp(TcpStream),
-    Unix(UnixStream),
-}
-
-impl Socket {
-    fn connect(address: &str, poll: &Poll, token: Token) -> io::Result<Self> {
-        let both = Interest::READABLE | Interest::WRITABLE;
-        if let Some(path) = address.strip_prefix("unix:") {
-            let mut stream = UnixStream::connect(path)?;
-            poll.registry().register(&mut stream, token, both)?;
-            return Ok(Self::Unix(stream));
-        }
-        let stream = std::net::TcpStream::connect(address)?;
-        stream.set_nodelay(true)?;
-        stream.set_nonblocking(true)?;
-        let mut stream = TcpStream::from_std(stream);
+fn connect(address: &str, poll: &Poll, token: Token) -> io::Result<Socket> {
+    let both = Interest::READABLE | Interest::WRITABLE;
+    if let Some(path) = address.strip_prefix("unix:") {
+        let mut stream = UnixStream::connect(path)?;
         poll.registry().register(&mut stream, token, both)?;
-        Ok(Self::Tcp(stream))
+        return Ok(Socket::Unix(stream));
     }
-
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Tcp(stream) => stream.read(into),
-            Self::Unix(stream) => stream.read(into),
-        }
-    }
-
-    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Tcp(stream) => stream.write(octets),
-            Self::Unix(stream) => stream.write(octets),
-        }
-    }
+    let stream = std::net::TcpStream::connect(address)?;
+    stream.set_nodelay(true)?;
+    stream.set_nonblocking(true)?;
+    let mut stream = TcpStream::from_std(stream);
+    poll.registry().register(&mut stream, token, both)?;
+    Ok(Socket::Tcp(stream))
 }
 
 /// What all connections share.
@@ -80,7 +60,7 @@ struct Connection {
 impl Connection {
     fn open(address: &str, poll: &Poll, token: Token, load: &Load, timeout: Timeout) -> io::Result<Self> {
         Ok(Self {
-            socket: Socket::connect(address, poll, token)?,
+            socket: connect(address, poll, token)?,
             requests: Requests::new(timeout),
             input: Vec::new(),
             out: raw::opening(),

@@ -7,11 +7,12 @@
 use mio::{
     Events, Interest, Poll, Token,
     event::Event,
-    net::{TcpListener, TcpStream, UnixListener, UnixStream},
+    net::{TcpListener, UnixListener},
 };
+use pintle_peers::socket::Socket;
 use std::{
     collections::HashMap,
-    io::{self, ErrorKind, Read, Write},
+    io::{self, ErrorKind},
 };
 
 const LISTENER: Token = Token(usize::MAX);
@@ -21,27 +22,6 @@ const BOTH: Interest = Interest::READABLE.add(Interest::WRITABLE);
 enum Listener {
     Tcp(TcpListener),
     Unix(UnixListener),
-}
-
-enum Socket {
-    Tcp(TcpStream),
-    Unix(UnixStream),
-}
-
-impl Socket {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Tcp(stream) => stream.read(into),
-            Self::Unix(stream) => stream.read(into),
-        }
-    }
-
-    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Tcp(stream) => stream.write(octets),
-            Self::Unix(stream) => stream.write(octets),
-        }
-    }
 }
 
 struct Connection {
